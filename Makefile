@@ -1,0 +1,48 @@
+# make demo    train a network on handwritten digits
+# make test    run the tests
+# make lint    check style and types
+# make format  lay out the code
+# make clean   remove what the others made
+#
+# Each makes its own virtual environment when it needs one. Another Python in another place:
+#   make test PYTHON=python3.12 VENV=.venv-3.12
+
+PYTHON ?= python3
+VENV ?= .venv
+JOBS ?= 2
+BIN := $(VENV)/bin
+READY := $(VENV)/.installed
+FARM := build/types
+
+.PHONY: demo test lint format clean
+.DEFAULT_GOAL := test
+
+demo: $(READY)
+	$(BIN)/python examples/digits.py
+
+test: $(READY)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+
+# mypy does not know that rules/ and runtime/ are inside the package: it is shown a folder of links where they are.
+lint: $(READY)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	rm -rf $(FARM) && mkdir -p $(FARM)/adcompiler
+	ln -s $(CURDIR)/adcompiler/* $(CURDIR)/rules $(CURDIR)/runtime $(FARM)/adcompiler/
+	cd $(FARM) && $(abspath $(BIN))/mypy --config-file $(CURDIR)/pyproject.toml --cache-dir $(CURDIR)/.mypy_cache -p adcompiler
+
+format: $(READY)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+# Where Python comes without ensurepip, pip is put into the new environment by the pip outside.
+$(READY): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "adcompiler needs Python 3.11 or later; name one: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV) || \
+	  { $(PYTHON) -m venv --clear --without-pip $(VENV) && $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -1,0 +1,38 @@
+"""Source-to-source reverse-mode AD for NumPy and CuPy code: the gradient of a plain function, as readable Python."""
+
+from pathlib import Path
+
+# A checkout keeps rules/ and runtime/ beside this package; a wheel has them inside.
+_package = Path(__file__).resolve().parent
+if not (_package / "rules").is_dir():
+    __path__.append(str(_package.parent))
+
+import adcompiler.rules  # noqa: F401  registers the built-in rules
+from adcompiler.api import differentiable as differentiable
+from adcompiler.api import gradient as gradient
+from adcompiler.api import pullback as pullback
+from adcompiler.api import value_and_grad as value_and_grad
+from adcompiler.errors import DifferentiationError as DifferentiationError
+from adcompiler.errors import MutationError as MutationError
+from adcompiler.errors import NoRuleError as NoRuleError
+from adcompiler.errors import NotScalarError as NotScalarError
+from adcompiler.errors import PullbackConsumedError as PullbackConsumedError
+from adcompiler.errors import SourceNotFoundError as SourceNotFoundError
+from adcompiler.errors import TangentError as TangentError
+from adcompiler.errors import UnsupportedSyntaxError as UnsupportedSyntaxError
+from adcompiler.rules.registry import non_differentiable as non_differentiable
+from adcompiler.rules.registry import opt_out as opt_out
+from adcompiler.rules.registry import rrule as rrule
+from adcompiler.rules.registry import scalar_rule as scalar_rule
+from adcompiler.runtime.marks import stop_gradient as stop_gradient
+from adcompiler.runtime.project import materialize as materialize
+from adcompiler.runtime.tangents import NO_TANGENT as NO_TANGENT
+from adcompiler.runtime.tangents import NotImplementedTangent as NotImplementedTangent
+from adcompiler.runtime.tangents import Tangent as Tangent
+from adcompiler.runtime.walk import tree_map as tree_map
+from adcompiler.testing import check_gradient as check_gradient
+from adcompiler.testing import check_rule as check_rule
+
+grad = gradient
+
+__version__ = "0.1.0"

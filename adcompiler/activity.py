@@ -1,0 +1,325 @@
+"""The pass `activity`: which names carry a derivative, forward from the wanted parameters.
+
+In goes a specialisation and which of its parameters are active; out comes an `Activity`: the active names before each
+statement, and whether the result is active.  Whatever would need a derivative that does not exist is refused here, with
+the user's line.  (Backward, from the result, the adjoint itself leaves out what no cotangent reaches.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import gast
+
+from adcompiler import ir
+from adcompiler.alias import alias
+from adcompiler.callees import (
+    Backwards,
+    Build,
+    Dynamic,
+    Enumerated,
+    InertCall,
+    Iteration,
+    Load,
+    Missing,
+    Over,
+    PairCall,
+    PathLoad,
+    RuleCall,
+    Zipped,
+)
+from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
+from adcompiler.lattice import Closure, can_be_active, is_scalar
+from adcompiler.lower import Lowering
+from adcompiler.program import Spec
+
+Active = frozenset[str]
+
+
+@dataclass
+class Activity:
+    """`before[id(stmt)]`: the names active just before a statement; `result`: whether the returned value is active."""
+
+    before: dict[int, Active] = field(default_factory=dict)
+    result: bool = False
+
+
+def activity(spec: Spec, mask: tuple[bool, ...]) -> Activity:
+    """The activity of a specialisation for active parameters `mask`; recursion is iterated to a fixed point."""
+    memo: dict[tuple[bool, ...], Activity] = spec.__dict__.setdefault("activities", {})
+    if mask in memo:
+        return memo[mask]
+    memo[mask] = Activity()
+    for _ in range(3):
+        found = _Analysis(spec, mask).run()
+        stable = found.result == memo[mask].result
+        memo[mask].result, memo[mask].before = found.result, found.before
+        if stable:
+            break
+    return memo[mask]
+
+
+class _Analysis:
+    def __init__(self, spec: Spec, mask: tuple[bool, ...]) -> None:
+        self.spec = spec
+        self.aliases = alias(spec)
+        self.mask = mask
+        self.found = Activity()
+        self.breaks: list[list[Active]] = []
+        self.continues: list[list[Active]] = []
+        self.closures: dict[str, tuple[ir.Stmt, Active]] = {}
+
+    def run(self) -> Activity:
+        start = {
+            p
+            for p, wanted, kind in zip(self.spec.params, self.mask, self.spec.kinds, strict=True)
+            if wanted and can_be_active(kind)
+        }
+        self.block(self.spec.body, frozenset(start))
+        return self.found
+
+    def block(self, block: ir.Block, active: Active | None) -> Active | None:
+        for stmt in block:
+            if active is None:
+                break
+            self.found.before[id(stmt)] = active
+            active = self.statement(stmt, active)
+        return active
+
+    def statement(self, stmt: Any, active: Active) -> Active | None:
+        match stmt:
+            case ir.Assign():
+                now = self.value(stmt.value, active, stmt) and can_be_active(stmt.kind)
+                if stmt.augmented and now and not is_scalar(stmt.kind) and not self.aliases.is_alone(stmt.target):
+                    raise self.mutation(stmt, f"{stmt.target} is changed in place")
+                return active | {stmt.target} if now else active - {stmt.target}
+            case ir.Unpack():
+                return self.unpack(stmt, active)
+            case ir.Do():
+                self.value(stmt.value, active, stmt)
+            case ir.Store():
+                self.store(stmt, active)
+            case ir.Delete():
+                return active - set(stmt.names)
+            case ir.Define():
+                self.closures[stmt.name] = (stmt, active)
+                return active | {stmt.name} if stmt.captures & active else active - {stmt.name}
+            case ir.Opaque():
+                return self.opaque(stmt, active)
+            case ir.Return():
+                self.found.result |= can_be_active(stmt.kind) and self.value(stmt.value, active, stmt)
+                return None
+            case ir.Break():
+                self.breaks[-1].append(active)
+                return None
+            case ir.Continue():
+                self.continues[-1].append(active)
+                return None
+            case ir.If():
+                return self.join(self.block(stmt.body, active), self.block(stmt.orelse, active))
+            case ir.For() | ir.While():
+                return self.loop(stmt, active)
+        return active
+
+    def unpack(self, stmt: ir.Unpack, active: Active) -> Active:
+        names = set(stmt.target.names())
+        value = stmt.value
+        if isinstance(value, ir.Apply) and isinstance(value.callee, Build) and len(value.args) == len(stmt.target.items):
+            now = {
+                n
+                for item, arg in zip(stmt.target.items, value.args, strict=True)
+                if self.atom(arg, active)
+                for n in ir.target_names(item)
+            }
+            if stmt.target.star is None:
+                return (active - names) | now
+        return active | names if self.value(value, active, stmt) else active - names
+
+    def loop(self, stmt: Any, active: Active) -> Active | None:
+        head = active
+        while True:
+            self.breaks.append([])
+            self.continues.append([])
+            back, end = self.once(stmt, head)
+            broken, continued = self.breaks.pop(), self.continues.pop()
+            merged = self.join(head, back, *continued)
+            if merged == head:
+                return self.join(end, *broken)
+            head = merged or frozenset()
+
+    def once(self, stmt: Any, head: Active) -> tuple[Active | None, Active | None]:
+        if isinstance(stmt, ir.While):
+            after = self.block(stmt.head, head)
+            if after is None:
+                return None, None
+            back = self.block(stmt.body, after)
+            return back, self.block(stmt.orelse, after)
+        names = frozenset(ir.target_names(stmt.target))
+        plan = stmt.iterable.callee.plan if isinstance(stmt.iterable, ir.Apply) else None
+        self.refuse_unknown_iteration(stmt, plan, head)
+        inside = (head - names) | self.targets(stmt.target, plan, head)
+        return self.block(stmt.body, inside), self.block(stmt.orelse, head)
+
+    def refuse_unknown_iteration(self, stmt: Any, plan: Any, active: Active) -> None:
+        known = isinstance(plan, Over | Zipped | Enumerated | Backwards)
+        if not known and any(n in active for n in ir.reads(stmt.iterable)):
+            spelled = stmt.iterable.spelled if isinstance(stmt.iterable, ir.Apply) else stmt.iterable
+            if isinstance(spelled, ir.Call) and getattr(spelled.func, "id", None) == "range":
+                return
+            raise refuse(
+                UnsupportedSyntaxError,
+                "a loop over this value cannot be differentiated",
+                stmt.origin,
+                "Loops run over range, arrays, lists, tuples, zip, enumerate and reversed.",
+                "Loop over indices, or over a list.",
+            )
+
+    def targets(self, target: ir.Target, plan: Any, active: Active) -> Active:
+        """The loop targets that are active."""
+        match plan, target:
+            case Over(source, _, item), _:
+                on = self.atom(source, active) and can_be_active(item)
+                return frozenset(ir.target_names(target)) if on else frozenset()
+            case (Backwards(part), _):
+                return self.targets(target, part, active)
+            case Enumerated(part), ir.Targets((_, item)):
+                return self.targets(item, part, active)
+            case Zipped(parts), ir.Targets(items) if len(parts) == len(items):
+                return frozenset().union(*(self.targets(t, p, active) for t, p in zip(items, parts, strict=True)))
+            case (Zipped() | Enumerated(), _):
+                on = any(self.atom(s, active) for s in plan_sources(plan))
+                return frozenset(ir.target_names(target)) if on else frozenset()
+        return frozenset()
+
+    @staticmethod
+    def join(*sets: Active | None) -> Active | None:
+        reached = [s for s in sets if s is not None]
+        return frozenset().union(*reached) if reached else None
+
+    # --- values -----------------------------------------------------------------------------------------
+
+    def atom(self, expr: Any, active: Active) -> bool:
+        """Whether an operand is active (operands may be nested tuples and indices)."""
+        if isinstance(expr, tuple):
+            return any(self.atom(e, active) for e in expr)
+        return isinstance(expr, ir.Expr) and any(n in active for n in ir.reads(expr))
+
+    def value(self, value: ir.Expr, active: Active, stmt: Any) -> bool:
+        """Whether the value of an expression is active."""
+        if isinstance(value, ir.Verbatim):
+            if value.inert or not value.reads & active:
+                return False
+            raise refuse(
+                UnsupportedSyntaxError,
+                f"{value.what} over differentiated values",
+                stmt.origin,
+                "It has no derivative yet.",
+                "Write it as a loop, or with array operations.",
+            )
+        if not isinstance(value, ir.Apply):
+            return self.atom(value, active)
+        if isinstance(value.callee, InertCall | Iteration):
+            return False
+        on = [self.atom(a, active) for a in value.args]
+        if not any(on):
+            return False
+        return self.applied(value, tuple(on), active, stmt)
+
+    def applied(self, value: ir.Apply, on: tuple[bool, ...], active: Active, stmt: Any) -> bool:
+        match value.callee:
+            case Missing(error):
+                raise error
+            case PairCall(spec):
+                self.passed_closures(value, active, stmt)
+                return activity(spec, on).result
+            case RuleCall() | Dynamic() | Build() | Load() | PathLoad():
+                return can_be_active(value.kind)
+        return True
+
+    def passed_closures(self, value: ir.Apply, active: Active, stmt: Any) -> None:
+        """A local function passed on must see the values that its captured variables had when it was made."""
+        captured = value.callee.captured
+        for arg, kind in zip(value.args[captured:], value.kinds[captured:], strict=True):
+            if isinstance(kind, Closure) and isinstance(arg, ir.Name) and kind.owner is self.spec:
+                rebound = _rebound_between(self.spec.body, arg.id, stmt) & set(kind.captures)
+                if rebound & active:
+                    raise refuse(
+                        UnsupportedSyntaxError,
+                        f"{', '.join(sorted(rebound))} changes after a function that uses it was made",
+                        stmt.origin,
+                        "The function would see the new value.",
+                        "Pass the value as an argument.",
+                    )
+
+    # --- writes -----------------------------------------------------------------------------------------
+
+    def store(self, stmt: ir.Store, active: Active) -> None:
+        place = stmt.place.value
+        touched = self.aliases.members(place.id) if isinstance(place, ir.Name) else frozenset()
+        if touched & active or self.atom(stmt.value, active):
+            raise self.mutation(stmt, "a value that carries a derivative is written into")
+
+    def mutation(self, stmt: Any, what: str) -> Exception:
+        return refuse(
+            MutationError,
+            what,
+            stmt.origin,
+            "Writing into arrays and containers is not differentiated yet.",
+            "Make a new value: `y = y + v`, np.where, np.stack or a list display.",
+        )
+
+    def opaque(self, stmt: ir.Opaque, active: Active) -> Active | None:
+        if isinstance(stmt.node, gast.Raise):
+            return None
+        if isinstance(stmt.node, gast.Assert):
+            return active
+        if stmt.reads & active:
+            raise refuse(
+                UnsupportedSyntaxError,
+                f"{stmt.what} around differentiated values",
+                stmt.origin,
+                "It has no derivative yet.",
+                Lowering.advice(stmt.node),
+            )
+        return active - stmt.writes
+
+
+def plan_sources(plan: Any) -> list[ir.Expr]:
+    """The values that a loop runs over."""
+    match plan:
+        case Over(source):
+            return [source]
+        case Zipped(parts):
+            return [s for p in parts for s in plan_sources(p)]
+        case Enumerated(part) | Backwards(part):
+            return plan_sources(part)
+    return []
+
+
+def _rebound_between(body: ir.Block, name: str, use: ir.Stmt) -> set[str]:
+    """Names bound after `name` is defined and before `use`, or in a loop that holds only the use."""
+    order = list(ir.statements(body))
+    at = [i for i, s in enumerate(order) if name in _own(s)]
+    use_at = next(i for i, s in enumerate(order) if s is use)
+    if not at or at[-1] > use_at:
+        return set(ir.bound_in(body))
+    names: set[str] = set().union(*(_own(s) for s in order[at[-1] + 1 : use_at]))
+    for stmt in order:
+        inside = list(ir.statements((stmt,)))
+        if isinstance(stmt, ir.For | ir.While) and use in inside and order[at[-1]] not in inside:
+            names |= ir.bound(stmt)
+    return names
+
+
+def _own(stmt: ir.Stmt) -> set[str]:
+    match stmt:
+        case ir.Assign(target):
+            return {target}
+        case ir.Unpack(target) | ir.For(target):
+            return set(ir.target_names(target))
+        case ir.Define(name):
+            return {name}
+        case ir.Opaque():
+            return set(stmt.writes)
+    return set()

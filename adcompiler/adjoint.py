@@ -1,0 +1,409 @@
+"""The pass `adjoint`: a resolved function → its forward, which records, and its backward, the structured mirror.
+
+The forward keeps the user's control flow and names; the backward walks it in reverse.  Every name has one cotangent,
+*taken* (and reset) where the name is bound, so that joins, loop-carried names and conditional definitions need nothing
+more.  What no cotangent reaches is not differentiated and saves nothing.  See `saving` for records, `bars` for
+the state of the cotangents, `reverse` for single operations.
+"""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass, replace
+from typing import Any
+
+from adcompiler import ir
+from adcompiler.activity import activity
+from adcompiler.alias import alias
+from adcompiler.bars import Bar, State, adapt, meet_states
+from adcompiler.callees import InertCall
+from adcompiler.definite import definite
+from adcompiler.program import Spec
+from adcompiler.reverse import Reverser
+from adcompiler.saving import Frame, Region, Saver, exits_of, region_of, with_copies
+
+Code = list[ir.Stmt]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Record(ir.Stmt):
+    """Where a region's record is built; replaced once it is known what is saved."""
+
+    region: Region
+    origin: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mark(ir.Stmt):
+    """Where a region's exit marker is set."""
+
+    region: Region
+    number: int
+    origin: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Top(ir.Stmt):
+    """The top of a region, where names that a path may leave unset become None."""
+
+    region: Region
+    origin: Any = None
+
+
+@dataclass(eq=False)
+class Pair:
+    """`forward(*params) → (value, saved)`, `backward(saved, value_bar) → cotangents of the active parameters`.
+
+    `bars` holds for each parameter in order the name of its cotangent, None if it is inactive or zero.
+    """
+
+    spec: Spec
+    mask: tuple[bool, ...]
+    forward_name: str
+    backward_name: str
+    params: tuple[str, ...]
+    forward: ir.Block = ()
+    backward: ir.Block = ()
+    saved: tuple[str, ...] = ()
+    cotangent: str = ""
+    active: tuple[str, ...] = ()
+    results: tuple[ir.Expr, ...] = ()
+    sure: dict[str, bool] | None = None
+
+
+def pair_of(spec: Spec, mask: tuple[bool, ...]) -> Pair:
+    """The pair of a specialisation for active parameters; of one in progress (recursion) the names are known already."""
+    if mask not in spec.pairs:
+        active = tuple(p for p, on in zip(spec.params, mask, strict=True) if on)
+        number = f"_{len(spec.pairs) + 1}" if spec.pairs else ""
+        spec.pairs[mask] = pair = Pair(
+            spec, mask, f"{spec.name}_forward{number}", f"{spec.name}_backward{number}", spec.params, active=active
+        )
+        Adjoint(pair).run()
+    return spec.pairs[mask]  # type: ignore[no-any-return]
+
+
+class Adjoint(Reverser):
+    """Writes one pair."""
+
+    def __init__(self, pair: Pair) -> None:
+        spec = pair.spec
+        self.pair = pair
+        self.activity = activity(spec, pair.mask)
+        body = _canonical(spec.body, self.activity.before, spec.function.locals)
+        found = definite(body, frozenset(spec.params))
+        names = copy.deepcopy(spec.names)
+        user = spec.function.locals | spec.function.cells | frozenset(spec.params)
+        names.reserve(["np", "math"])
+        super().__init__(spec, names, Saver(names, found, user, spec.function.cells), alias(spec))
+        self.body = body
+        self.regions: list[Region] = []
+        self.exit_states: list[dict[type, State]] = []
+
+    def run(self) -> None:
+        pair = self.pair
+        region = region_of(None, self.body)
+        pair.cotangent = self.names.unique("value_bar")
+        start: State = {}
+        self.exit_states.append({ir.Return: start})
+        self.regions.append(region)
+        if self._needs_marker(region, self.body):
+            region.marker = self.names.fresh("at")
+            region.saved[region.marker] = None
+        forward, backward, state = self.block(self.body, start, region, top=True)
+        backward += self.finish_paths(state)
+        pair.saved = tuple(region.saved)
+        pair.forward = _resolve_records([Top(region), *forward])
+        pair.results = tuple(
+            ir.Name(self.bar(p)) if p in state else ir.Const(None) for p in pair.active
+        )
+        pair.sure = {p: p in state and not state[p].maybe for p in pair.active}
+        pair.backward = tuple(backward)
+
+    # --- blocks -----------------------------------------------------------------------------------------
+
+    def block(self, block: ir.Block, out: State, region: Region, top: bool = False) -> tuple[Code, Code, State]:
+        """The forward of a block, its reverse, and the cotangents at its start, from those at its end."""
+        frame = Frame(block, region, top=top)
+        self.saver.frames.append(frame)
+        outs: list[Code] = [[] for _ in block]
+        reverse: Code = []
+        state = dict(out)
+        for i in reversed(range(len(block))):
+            frame.index = i
+            stmt = block[i]
+            if ir.blocks(stmt):
+                reverse += self.materialise_all(state, after=True)
+            exits = [region.exits[id(s)] for s in exits_of((stmt,), False) if id(s) in region.exits]
+            if exits and region.marker is not None and not isinstance(stmt, ir.Return | ir.Break | ir.Continue):
+                reverse, state = self.guarded(region, max(exits), reverse, state, out)
+            outs[i], code, state = self.statement(stmt, state, region)
+            reverse += self.commented(stmt, code)
+        if block:
+            reverse += self.materialise_all(state, after=False)
+        self.saver.frames.pop()
+        return with_copies(frame, outs), reverse, state
+
+    def commented(self, stmt: ir.Stmt, code: Code) -> Code:
+        """The reverse of a statement carries the statement's origin."""
+        return [s if s.origin is not None else replace(s, origin=stmt.origin) for s in code]  # type: ignore[type-var]
+
+    def guarded(self, region: Region, last: int, tail: Code, state: State, out: State) -> tuple[Code, State]:
+        """The reverse of what follows a possible exit: it runs only if the exit was not taken."""
+        joined = meet_states(out, state)
+        taken = adapt(state, joined, self.bar)
+        skipped = adapt(out, joined, self.bar)
+        if not tail and not taken and not skipped:
+            return tail, joined
+        assert region.marker is not None
+        test = ir.Op(">", (ir.Name(region.marker), ir.Const(last)))
+        return [ir.If(test, tuple(tail + taken), tuple(skipped))], joined
+
+    def statement(self, stmt: Any, state: State, region: Region) -> tuple[Code, Code, State]:
+        self.stmt, self.active = stmt, self.activity.before.get(id(stmt), frozenset())
+        method = getattr(self, "stmt_" + type(stmt).__name__, None)
+        if method is None:
+            return [stmt], [], state
+        return method(stmt, dict(state), region)  # type: ignore[no-any-return]
+
+    # --- control flow -----------------------------------------------------------------------------------
+
+    def stmt_If(self, stmt: ir.If, state: State, region: Region) -> tuple[Code, Code, State]:
+        body, r_body, s_body = self.block(stmt.body, state, region)
+        orelse, r_orelse, s_orelse = self.block(stmt.orelse, state, region)
+        joined = meet_states(s_body, s_orelse)
+        r_body += adapt(s_body, joined, self.bar)
+        r_orelse += adapt(s_orelse, joined, self.bar)
+        if not r_body and not r_orelse:
+            return [replace(stmt, body=tuple(body), orelse=tuple(orelse))], [], joined
+        self.stmt = stmt
+        test = self.exit_test(stmt.body, region)
+        if test is None:
+            took = self.names.fresh("took")
+            self.saver.mark(took)
+            body.insert(0, ir.Assign(took, ir.Const(1)))
+            orelse.insert(0, ir.Assign(took, ir.Const(0)))
+            test = ir.Name(took)
+        reverse = ir.If(test, tuple(r_body), tuple(r_orelse))
+        return [replace(stmt, body=tuple(body), orelse=tuple(orelse))], [reverse], joined
+
+    def exit_test(self, body: ir.Block, region: Region) -> ir.Expr | None:
+        """A test of the exit marker that says whether a branch was taken, if the branch always leaves."""
+        if region.marker is None or not ir.leaves(body):
+            return None
+        numbers = [region.exits[id(s)] for s in exits_of(body, False) if id(s) in region.exits]
+        if len(numbers) != 1:
+            return None
+        return ir.Op("==", (ir.Name(region.marker), ir.Const(numbers[0])))
+
+    def stmt_Return(self, stmt: ir.Return, state: State, region: Region) -> tuple[Code, Code, State]:
+        state = dict(self.exit_states[0][ir.Return])
+        reverse: Code = []
+        if isinstance(stmt.value, ir.Name) and stmt.value.id in self.active:
+            self.add(stmt.value.id, ir.Name(self.pair.cotangent), state, reverse, kind=stmt.kind)
+        forward = [*self.marked(stmt), stmt]
+        return forward, reverse, state
+
+    def marked(self, stmt: ir.Stmt) -> Code:
+        """The exit markers of all regions that a statement leaves, and their records, the innermost first."""
+        out: Code = []
+        for region in reversed(self.regions):
+            if id(stmt) in region.exits:
+                out.append(Mark(region, region.exits[id(stmt)]))
+                if region.loop is not None:
+                    out.append(Record(region))
+        if isinstance(stmt, ir.Return):
+            out.append(Record(self.regions[0]))
+        return out
+
+    def stmt_Break(self, stmt: ir.Break, state: State, region: Region) -> tuple[Code, Code, State]:
+        return [*self.marked(stmt), stmt], [], dict(self.exit_states[-1][ir.Break])
+
+    def stmt_Continue(self, stmt: ir.Continue, state: State, region: Region) -> tuple[Code, Code, State]:
+        return [*self.marked(stmt), stmt], [], dict(self.exit_states[-1][ir.Continue])
+
+    def stmt_For(self, stmt: ir.For, state: State, region: Region) -> tuple[Code, Code, State]:
+        return self.loop(stmt, state, region)
+
+    def stmt_While(self, stmt: ir.While, state: State, region: Region) -> tuple[Code, Code, State]:
+        return self.loop(stmt, state, region)
+
+    def loop(self, stmt: Any, state: State, region: Region) -> tuple[Code, Code, State]:
+        broken = dict(state)
+        orelse, reverse, state = self.orelse(stmt, state, region)
+        head = dict(state)
+        while True:
+            keep = self.snapshot()
+            inner = region_of(stmt, stmt.body)
+            body, code, end, owned = self.iteration(stmt, head, broken, inner)
+            wanted = meet_states(head, end)
+            for name in owned:
+                wanted[name] = Bar(owned=True)
+            if wanted == head:
+                break
+            self.restore(keep)
+            head = wanted
+        self.stmt = stmt
+        if not code:
+            inner.trace = ""
+            return [replace(stmt, body=tuple(body), orelse=tuple(orelse))], reverse, state
+        start = self.prepare(state, head)
+        back, before = self.backwards(stmt, inner, code)
+        forward = [*before, replace(stmt, body=(Top(inner), *body), orelse=tuple(orelse))]
+        return forward, [*reverse, *start, *back], head
+
+    def orelse(self, stmt: Any, state: State, region: Region) -> tuple[Code, Code, State]:
+        """The `else` of a loop: its reverse runs if the loop was not left by `break`."""
+        orelse, code, after = self.block(stmt.orelse, state, region)
+        joined = meet_states(state, after)
+        code += adapt(after, joined, self.bar)
+        skipped = adapt(state, joined, self.bar)
+        if not code and not skipped:
+            return orelse, [], joined
+        self.stmt = stmt
+        done = self.names.fresh("done")
+        self.saver.mark(done)
+        self.saver.frames[-1].region.unset[done] = None
+        orelse.insert(0, ir.Assign(done, ir.Const(1)))
+        # A second pass through an enclosing loop must not see the flag of the first.
+        return orelse, [ir.If(ir.Name(done), tuple(code), tuple(skipped))], joined
+
+    def iteration(self, stmt: Any, head: State, broken: State, inner: Region) -> tuple[Code, Code, State, set[str]]:
+        """One reverse iteration: body code, and the cotangents it leaves for the iteration before."""
+        self.regions.append(inner)
+        self.exit_states.append({ir.Break: broken, ir.Continue: head})
+        self.owned_requests.append(set())
+        if self._needs_marker(inner, stmt.body):
+            inner.marker = self.names.fresh("at")
+            inner.saved[inner.marker] = None
+        inner.trace = self.names.fresh("trace")
+        frame = Frame((stmt,), inner)
+        self.saver.frames.append(frame)
+        body, code, end = self.block(stmt.body, head, inner, top=True)
+        self.stmt, self.active = stmt, self.activity.before.get(id(stmt), frozenset())
+        if isinstance(stmt, ir.For):
+            code += self.take_targets(stmt, end)
+        code += adapt(end, meet_states(head, end), self.bar)
+        self.saver.frames.pop()
+        self.exit_states.pop()
+        self.regions.pop()
+        if not ir.leaves(stmt.body):
+            body += [Mark(inner, len(inner.exits) + 1), Record(inner)]
+        return body, code, end, self.owned_requests.pop()
+
+    def prepare(self, state: State, head: State) -> Code:
+        """Bring the cotangents to the form they have at the loop head; buffers that the loop adds to become owned."""
+        wanted = {n: b for n, b in head.items() if not (b.owned and not (n in state and state[n].owned))}
+        out = adapt(state, wanted, self.bar)
+        for name, bar in head.items():
+            if name not in wanted and bar.owned:
+                out.append(self.make_owned(name, state.get(name)))
+        return out
+
+    def backwards(self, stmt: Any, inner: Region, code: Code) -> tuple[Code, Code]:
+        """The reverse loop, and what the forward needs before the loop."""
+        if not inner.saved:
+            trips = ir.Name(inner.trace)
+            self.saver.mark(inner.trace)
+            before: Code = [ir.Assign(inner.trace, ir.Const(0))]
+            header = ir.Call(ir.Global("range"), (trips,))
+            count: ir.Expr = trips
+            target: ir.Target = "_"
+        else:
+            self.saver.mark(inner.trace)
+            before = [ir.Assign(inner.trace, ir.Seq("list", ()))]
+            header = ir.Call(ir.Global("reversed"), (ir.Name(inner.trace),))
+            count = ir.Call(ir.Global("len"), (ir.Name(inner.trace),))
+            saved = tuple(inner.saved)
+            target = saved[0] if len(saved) == 1 else ir.Targets(saved)
+        back: Code = []
+        counter = self.counters.pop(id(stmt), None)
+        if counter is not None:
+            back.append(ir.Assign(counter, count))
+            code = [ir.Assign(counter, ir.Op("-", (ir.Name(counter), ir.Const(1))), augmented=True), *code]
+        back.append(ir.For(target, header, tuple(code), ()))
+        return back, before
+
+    def _needs_marker(self, region: Region, body: ir.Block) -> bool:
+        exits = exits_of(body)
+        return bool(exits) and not (len(exits) == 1 and body and exits[0] is body[-1])
+
+    # --- repeated runs ----------------------------------------------------------------------------------
+
+    def snapshot(self) -> Any:
+        """What a dry run of a loop body may change."""
+        frames = [(f, dict(f.copies), {k: list(v) for k, v in f.kept.items()}) for f in self.saver.frames]
+        regions = [(r, dict(r.saved), dict(r.unset)) for r in self.regions]
+        return frames, regions, copy.deepcopy(self.names), dict(self.bar_names), dict(self.counters)
+
+    def restore(self, kept: Any) -> None:
+        """Forget a dry run."""
+        frames, regions, names, bar_names, counters = kept
+        for frame, copies, values in frames:
+            frame.copies, frame.kept = copies, values
+        for region, saved, unset in regions:
+            region.saved, region.unset = saved, unset
+        self.names.__dict__.update(names.__dict__)
+        self.bar_names, self.counters = bar_names, counters
+
+
+def _canonical(body: ir.Block, before: dict[int, frozenset[str]], variables: frozenset[str]) -> ir.Block:
+    """`while` loops whose test binds active names get the test as the first statements of their body."""
+    out: list[ir.Stmt] = []
+    for stmt in body:
+        inner = tuple(_canonical(b, before, variables) for b in ir.blocks(stmt))
+        same = all(a is b for a, b in zip(inner, ir.blocks(stmt), strict=True))
+        new = stmt if same or not inner else ir.with_blocks(stmt, inner)
+        if new is not stmt:
+            before[id(new)] = before.get(id(stmt), frozenset())
+        if isinstance(new, ir.While) and _head_is_active(new, before, variables):
+            leave = ir.If(new.test, (), (*new.orelse, ir.Break(new.origin)), new.origin)
+            old, new = new, ir.While((), ir.Const(True), (*new.head, leave, *new.body), (), new.origin)
+            before[id(new)] = before.get(id(old), frozenset())
+        out.append(new)
+    if len(out) == len(body) and all(a is b for a, b in zip(out, body, strict=True)):
+        return body
+    return tuple(out)
+
+
+def _head_is_active(stmt: ir.While, before: dict[int, frozenset[str]], variables: frozenset[str]) -> bool:
+    """Whether the test of a `while` binds a variable (by a walrus) that may carry a derivative."""
+    for s in ir.statements(stmt.head):
+        if isinstance(s, ir.Assign) and s.target in variables:
+            inert = isinstance(s.value, ir.Apply) and isinstance(s.value.callee, InertCall)
+            if not inert and any(n in before.get(id(s), frozenset()) for n in ir.reads(s.value)):
+                return True
+    return False
+
+
+def _resolve_records(code: Code) -> ir.Block:
+    """Put the records and the unset names in their places."""
+    out: list[ir.Stmt] = []
+    for stmt in code:
+        match stmt:
+            case Top(region):
+                if region.unset:
+                    out.append(ir.Clear(tuple(region.unset)))
+            case Mark(region, number):
+                if region.marker is not None and (region.loop is None or region.trace):
+                    out.append(ir.Assign(region.marker, ir.Const(number)))
+            case Record(region):
+                out.extend(_record(region))
+            case _:
+                inner = ir.blocks(stmt)
+                out.append(ir.with_blocks(stmt, tuple(_resolve_records(list(b)) for b in inner)) if inner else stmt)
+    return tuple(out)
+
+
+def _record(region: Region) -> Code:
+    if region.loop is None or not region.trace:
+        return []
+    if not region.saved:
+        step = ir.Op("+", (ir.Name(region.trace), ir.Const(1)))
+        return [ir.Assign(region.trace, step, augmented=True)]
+    names = tuple(ir.Name(n) for n in region.saved)
+    entry: ir.Expr = names[0] if len(names) == 1 else ir.Seq("tuple", names)
+    return [ir.Do(ir.Call(ir.Attr(ir.Name(region.trace), "append"), (entry,)))]
+
+
+__all__ = ["Pair", "pair_of"]

@@ -1,0 +1,116 @@
+"""How a resolved operation is differentiated: the possible `callee`s of an `ir.Apply`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from adcompiler.lattice import Kind
+from adcompiler.rules.registry import Rule
+
+
+@dataclass(frozen=True, eq=False)
+class RuleCall:
+    """The first of `rules` (the next ones are tried when it declines); `key` is the function as the user called it."""
+
+    rules: tuple[Rule, ...]
+    key: Any
+
+    @property
+    def rule(self) -> Rule:
+        return self.rules[0]
+
+
+@dataclass(frozen=True, eq=False)
+class PairCall:
+    """A function of the user's, compiled with the caller."""
+
+    spec: Any
+    captured: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class InertCall:
+    """No derivative: declared so, or nothing active can come out.  `why` is for `explain`."""
+
+    why: str
+
+
+@dataclass(frozen=True, eq=False)
+class Build:
+    """A tuple, list or dict display."""
+
+
+@dataclass(frozen=True, eq=False)
+class Load:
+    """An item of a container: its cotangent goes into the container's at `key`."""
+
+    key: Any
+
+
+@dataclass(frozen=True, eq=False)
+class PathLoad:
+    """An item of a container that the function was given and never writes; `param` and `steps` say which."""
+
+    param: str
+    steps: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Dynamic:
+    """Resolved at run time from the types of the operands; `key` is the operator's function, None for a call."""
+
+    key: Any
+    keywords: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Missing:
+    """Not differentiable as it stands; `error` is raised if something active is involved."""
+
+    error: Exception
+
+
+# --- what a for loop runs over ----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class Over:
+    """The items of an array, list or tuple."""
+
+    source: Any
+    kind: Kind
+    item: Kind
+
+
+@dataclass(frozen=True, eq=False)
+class Zipped:
+    """`zip(*parts)`."""
+
+    parts: tuple[Any, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Enumerated:
+    """`enumerate(part)`."""
+
+    part: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Backwards:
+    """`reversed(part)`."""
+
+    part: Any
+
+
+@dataclass(frozen=True, eq=False)
+class Counting:
+    """`range(...)` or another iterable without derivative."""
+
+
+@dataclass(frozen=True, eq=False)
+class Iteration:
+    """The callee of a loop's iterable."""
+
+    plan: Any

@@ -1,0 +1,160 @@
+"""The pass `fold`: temporaries used once go back into nested expressions, so that the text reads like the user's.
+
+    t1 = x * x
+    t2 = np.sum(t1)       →       y = np.sum(x * x) + 1
+    y = t2 + 1
+
+A temporary is folded only if the statements between are folded into the same expression, and before it in evaluation
+order: exceptions and effects stay where they were.  `if`s that only choose a value become conditional expressions.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+from adcompiler import ir
+
+
+def fold(block: ir.Block, keep: frozenset[str], also_read: tuple[str, ...] = ()) -> ir.Block:
+    """The block with temporaries folded; `keep` are names that stay, `also_read` names read after the block."""
+    block = _strip(block)
+    folder = _Folder(block, keep)
+    folder.reads.update(also_read)
+    return folder.block(block)
+
+
+def _strip(block: ir.Block) -> ir.Block:
+    """The block with every `Apply` replaced by what it evaluates."""
+    out = []
+    for stmt in block:
+        inner = ir.blocks(stmt)
+        if inner:
+            stmt = ir.with_blocks(stmt, tuple(map(_strip, inner)))
+        out.append(ir.map_expressions(stmt, _spelled))
+    return tuple(out)
+
+
+def _spelled(expr: ir.Expr) -> ir.Expr:
+    return _spelled(expr.spelled) if isinstance(expr, ir.Apply) else ir.rebuild(expr, _spelled)
+
+
+class _Folder:
+    def __init__(self, block: ir.Block, keep: frozenset[str]) -> None:
+        self.keep = keep
+        self.reads: Counter[str] = Counter()
+        self.writes: Counter[str] = Counter()
+        for stmt in ir.statements(block):
+            for expr in ir.expressions(stmt):
+                self.reads.update(ir.reads(expr))
+            match stmt:
+                case ir.Assign(target):
+                    self.writes[target] += 1
+                    if stmt.augmented:
+                        self.reads[target] += 2
+                case ir.Unpack(target) | ir.For(target):
+                    self.writes.update(ir.target_names(target))
+                case ir.Clear(names) | ir.Delete(names):
+                    self.writes.update({n: 2 for n in names})
+                case ir.Opaque():
+                    self.reads.update({n: 2 for n in stmt.reads})
+                    self.writes.update(stmt.writes)
+                case ir.Define():
+                    self.reads.update({n: 2 for n in stmt.captures})
+
+    def foldable(self, stmt: ir.Stmt) -> bool:
+        """Whether a statement assigns a temporary that is read once."""
+        return (
+            isinstance(stmt, ir.Assign)
+            and not stmt.augmented
+            and stmt.target not in self.keep
+            and self.writes[stmt.target] == 1
+            and self.reads[stmt.target] == 1
+        )
+
+    def block(self, block: ir.Block) -> ir.Block:
+        out: list[ir.Stmt] = []
+        pending = 0  # how many statements at the end of `out` may still be folded
+        for stmt in block:
+            stmt = self.inside(stmt)
+            stmt, taken = self.nest(stmt, out, pending)
+            pending -= taken
+            stmt = self.chosen(stmt, out)
+            out.append(stmt)
+            pending = pending + 1 if self.foldable(stmt) else 0
+        return tuple(out)
+
+    def inside(self, stmt: ir.Stmt) -> ir.Stmt:
+        """Fold the blocks of a statement; the statements before a `while`'s test go into the test."""
+        inner = ir.blocks(stmt)
+        if not inner:
+            return stmt
+        stmt = ir.with_blocks(stmt, tuple(map(self.block, inner)))
+        if isinstance(stmt, ir.While) and stmt.head:
+            head = list(stmt.head)
+            pending = 0
+            while pending < len(head) and self.foldable(head[-1 - pending]):
+                pending += 1
+            test, taken = self.nested(stmt.test, head, pending)
+            stmt = replace(stmt, head=tuple(head), test=test)
+        return stmt
+
+    def nest(self, stmt: ir.Stmt, out: list[ir.Stmt], pending: int) -> tuple[ir.Stmt, int]:
+        """A statement with the temporaries before it folded in; they are taken from the end of `out`."""
+        if isinstance(stmt, ir.While | ir.Opaque | ir.Define) or not pending:
+            return stmt, 0
+        exprs = ir.expressions(stmt)
+        if len(exprs) != 1:
+            if isinstance(stmt, ir.Store):
+                value, taken = self.nested(stmt.value, out, pending)
+                return replace(stmt, value=value), taken
+            return stmt, 0
+        expr, taken = self.nested(exprs[0], out, pending)
+        return ir.map_expressions(stmt, lambda _: expr), taken
+
+    def nested(self, expr: ir.Expr, out: list[ir.Stmt], pending: int) -> tuple[ir.Expr, int]:
+        taken = 0
+        mapping: dict[str, ir.Expr] = {}
+        for name in reversed(list(ir.reads(expr))):
+            last: Any = out[-1] if taken < pending and out else None
+            if last is not None and last.target == name and name not in mapping:
+                out.pop()
+                taken += 1
+                mapping[name] = last.value
+        return (ir.substitute(expr, mapping) if mapping else expr), taken
+
+    def chosen(self, stmt: ir.Stmt, out: list[ir.Stmt]) -> ir.Stmt:
+        """An `if` that only chooses the value of one temporary, as an expression."""
+        if not isinstance(stmt, ir.If):
+            return stmt
+        match stmt.body, stmt.orelse:
+            case (ir.Assign(a) as x,), (ir.Assign(b) as y,) if a == b and self.choice(x, y):
+                self.writes[a] -= 1
+                return replace(x, value=ir.IfExp(stmt.test, x.value, y.value))
+            case (ir.Assign(a) as x,), () if self.continues(stmt.test, x, out):
+                return self.joined("and", x, out)
+            case (), (ir.Assign(a) as x,) if self.continues(stmt.test, x, out):
+                return self.joined("or", x, out)
+        return stmt
+
+    def choice(self, x: ir.Assign, y: ir.Assign) -> bool:
+        return x.target not in self.keep and not x.augmented and not y.augmented and self.writes[x.target] == 2
+
+    def continues(self, test: ir.Expr, x: ir.Assign, out: list[ir.Stmt]) -> bool:
+        """Whether `t = a` stands just before `if t: t = b`."""
+        before = out[-1] if out else None
+        return (
+            isinstance(before, ir.Assign)
+            and before.target == x.target
+            and test == ir.Name(x.target)
+            and x.target not in self.keep
+            and not before.augmented
+        )
+
+    def joined(self, op: str, x: ir.Assign, out: list[ir.Stmt]) -> ir.Stmt:
+        before = out.pop()
+        assert isinstance(before, ir.Assign)
+        self.writes[x.target] -= 1
+        self.reads[x.target] -= 1
+        return replace(x, value=ir.BoolOp(op, (before.value, x.value)))

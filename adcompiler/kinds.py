@@ -1,0 +1,325 @@
+"""The pass `kinds`: the kind of every name at every point, and how each operation is differentiated.
+
+Abstract interpretation over the IR, forward, with joins at the ends of `if`s and fixed points at loop heads.  In goes a
+specialisation's function, out comes its body with every operation an `ir.Apply`.  Tests that kinds decide
+(`x is None`, a flag given as a literal) are folded, so that only the branch that runs is compiled.
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import Any
+
+import gast
+
+from adcompiler import ir
+from adcompiler.callees import Backwards, Build, Counting, Enumerated, Iteration, Over, Zipped
+from adcompiler.lattice import (
+    Array,
+    Closure,
+    DictOfKinds,
+    Inert,
+    Int,
+    IntArray,
+    Kind,
+    Known,
+    ListOf,
+    Number,
+    Observed,
+    Scalar,
+    TupleOf,
+    Unknown,
+    join,
+    numeric,
+)
+from adcompiler.program import Program, Spec
+from adcompiler.resolve import Resolver
+from adcompiler.scope import scope_of
+from adcompiler.transfer import item_kind
+
+Env = dict[str, Kind | None]
+_ROUNDS = 8
+
+
+def infer(spec: Spec) -> None:
+    """Fill in `spec.body` and `spec.result`."""
+    Inference(spec).run()
+
+
+class Inference(Resolver):
+    """One traversal of a specialisation; `Resolver` knows the operations."""
+
+    def __init__(self, spec: Spec) -> None:
+        super().__init__(spec)
+        self.result: Kind | None = None
+        self.breaks: list[list[Env]] = []
+        self.continues: list[list[Env]] = []
+        self.outer = scope_of(spec.function.source.node).outer
+
+    def run(self) -> None:
+        env: Env = dict(zip(self.spec.params, self.spec.kinds, strict=True))
+        for name in self.spec.function.cells:
+            cell = self.spec.cells.get(name)
+            env[name] = Unknown() if name in self.outer or cell is None else self.program.cell_kind(cell, name)
+        body, end = self.block(self.spec.function.body, env)
+        if end is not None:
+            self.result = join(self.result, Known(None))
+            body = (*body, ir.Return(ir.Const(None), self.spec.function.origin, Known(None)))
+        self.spec.body = body
+        self.spec.result = join(self.spec.result, self.result, ("result", id(self.spec)))
+
+    # --- blocks -----------------------------------------------------------------------------------------
+
+    def block(self, block: ir.Block, env: Env | None) -> tuple[ir.Block, Env | None]:
+        """The resolved block and the kinds at its end (None if control never gets there)."""
+        out: list[ir.Stmt] = []
+        for stmt in block:
+            if env is None:
+                break
+            self.extra = []
+            new, env = self.statement(stmt, env)
+            out.extend(self.extra)
+            out.extend(new)
+        return tuple(out), env
+
+    def statement(self, stmt: ir.Stmt, env: Env) -> tuple[ir.Block, Env | None]:
+        self.env, self.stmt = env, stmt
+        method = getattr(self, "stmt_" + type(stmt).__name__)
+        return method(stmt, env)  # type: ignore[no-any-return]
+
+    def stmt_Assign(self, stmt: ir.Assign, env: Env) -> tuple[ir.Block, Env]:
+        value, kind = self.value(stmt.value)
+        return (replace(stmt, value=value, kind=kind),), {**env, stmt.target: kind}
+
+    def stmt_Unpack(self, stmt: ir.Unpack, env: Env) -> tuple[ir.Block, Env]:
+        if isinstance(stmt.value, ir.Seq) and not any(isinstance(i, ir.Star) for i in stmt.value.items):
+            kinds = [self.value(i)[1] for i in stmt.value.items]
+            kind: Kind | None = None if None in kinds else TupleOf(tuple(k for k in kinds if k))
+            value: ir.Expr = ir.Apply(stmt.value, Build(), stmt.value.items, tuple(kinds), kind)
+        else:
+            value, kind = self.value(stmt.value)
+            kind = self.program.deep_kind(kind) if kind is not None else None
+        return (replace(stmt, value=value, kind=kind),), {**env, **self.unpacked(stmt.target, kind)}
+
+    def unpacked(self, target: ir.Target, kind: Kind | None) -> Env:
+        """The kinds of the targets of an unpacking."""
+        if isinstance(target, str):
+            return {target: kind}
+        count, found = len(target.items), Env()
+        for i, item in enumerate(target.items):
+            starred = i == target.star
+            found.update(self.unpacked(item, _part(kind, i, count, target.star, starred)))
+        return found
+
+    def stmt_Do(self, stmt: ir.Do, env: Env) -> tuple[ir.Block, Env]:
+        return (replace(stmt, value=self.value(stmt.value)[0]),), env
+
+    def stmt_Store(self, stmt: ir.Store, env: Env) -> tuple[ir.Block, Env]:
+        return (stmt,), env
+
+    def stmt_Delete(self, stmt: ir.Delete, env: Env) -> tuple[ir.Block, Env]:
+        return (stmt,), {name: kind for name, kind in env.items() if name not in stmt.names}
+
+    def stmt_Define(self, stmt: ir.Define, env: Env) -> tuple[ir.Block, Env]:
+        closure = Closure(stmt.node, tuple(sorted(stmt.captures)), self.spec, stmt.name)
+        return (stmt,), {**env, stmt.name: closure}
+
+    def stmt_Opaque(self, stmt: ir.Opaque, env: Env) -> tuple[ir.Block, Env | None]:
+        written: Env = {name: Unknown() for name in stmt.writes}
+        if isinstance(stmt.node, gast.Import):
+            for alias in stmt.node.names:
+                if alias.asname and alias.name in sys.modules:
+                    written[alias.asname] = Known(sys.modules[alias.name])
+                elif alias.name in sys.modules and "." not in alias.name:
+                    written[alias.name] = Known(sys.modules[alias.name])
+        return (stmt,), None if stmt.leaves else {**env, **written}
+
+    def stmt_Return(self, stmt: ir.Return, env: Env) -> tuple[ir.Block, None]:
+        value, kind = self.value(stmt.value)
+        self.result = join(self.result, kind, ("return", id(stmt)))
+        return (replace(stmt, value=value, kind=kind),), None
+
+    def stmt_Break(self, stmt: ir.Break, env: Env) -> tuple[ir.Block, None]:
+        self.breaks[-1].append(env)
+        return (stmt,), None
+
+    def stmt_Continue(self, stmt: ir.Continue, env: Env) -> tuple[ir.Block, None]:
+        self.continues[-1].append(env)
+        return (stmt,), None
+
+    # --- control flow -----------------------------------------------------------------------------------
+
+    def stmt_If(self, stmt: ir.If, env: Env) -> tuple[ir.Block, Env | None]:
+        test, kind = self.value(stmt.test)
+        if isinstance(kind, Known) and numeric_or_literal(kind):
+            return self.block(stmt.body if kind.value else stmt.orelse, env)
+        body, after_body = self.block(stmt.body, env)
+        orelse, after_orelse = self.block(stmt.orelse, env)
+        return (replace(stmt, test=test, body=body, orelse=orelse),), merge([after_body, after_orelse], id(stmt))
+
+    def stmt_While(self, stmt: ir.While, env: Env) -> tuple[ir.Block, Env | None]:
+        def once(head_env: Env) -> tuple[ir.Stmt, Env | None, Env | None]:
+            head, after = self.block(stmt.head, head_env)
+            if after is None:
+                return replace(stmt, head=head, body=(), orelse=()), None, None
+            self.env = after
+            test, kind = self.value(stmt.test)
+            forever = isinstance(kind, Known) and numeric_or_literal(kind) and bool(kind.value)
+            body, back = self.block(stmt.body, after)
+            exhausted: Env | None = None if forever else after
+            orelse, end = self.block(stmt.orelse, exhausted) if exhausted is not None else ((), None)
+            return replace(stmt, head=head, test=test, body=body, orelse=orelse), back, end
+
+        return self.loop(stmt, env, once)
+
+    def stmt_For(self, stmt: ir.For, env: Env) -> tuple[ir.Block, Env | None]:
+        plan, item = self.iteration(stmt.iterable)
+        iterable = ir.Apply(stmt.iterable, Iteration(plan), (), (), Inert())
+
+        def once(head_env: Env) -> tuple[ir.Stmt, Env | None, Env | None]:
+            body, back = self.block(stmt.body, {**head_env, **self.unpacked(stmt.target, item)})
+            orelse, end = self.block(stmt.orelse, head_env)
+            return replace(stmt, iterable=iterable, body=body, orelse=orelse, kind=item), back, end
+
+        return self.loop(stmt, env, once)
+
+    def loop(self, stmt: ir.Stmt, env: Env, once: Any) -> tuple[ir.Block, Env | None]:
+        """Repeat a loop's body until the kinds at its head no longer change."""
+        changed = ir.bound(stmt)
+        head = dict(env)
+        for round_ in range(_ROUNDS + 1):
+            self.breaks.append([])
+            self.continues.append([])
+            extra = self.extra
+            new, back, end = once(head)
+            self.extra = extra
+            broken, continued = self.breaks.pop(), self.continues.pop()
+            merged = _at_head([head, back, *continued], changed, id(stmt), round_ == _ROUNDS - 1)
+            if merged == head:
+                break
+            head = merged
+        return (new,), merge([end, *broken], (id(stmt), "end"))
+
+    def iteration(self, iterable: ir.Expr) -> tuple[Any, Kind | None]:
+        """What a loop runs over, and the kind of its items."""
+        if isinstance(iterable, ir.Call) and isinstance(iterable.func, ir.Global):
+            name = iterable.func.id
+            known = self.value(iterable.func)[1]
+            builtin = isinstance(known, Known) and known.value in (zip, enumerate, reversed, range)
+            if builtin and name == "range":
+                return Counting(), Int()
+            if builtin and iterable.args:
+                parts = [self.iteration(a) for a in iterable.args]
+                plans, items = [p for p, _ in parts], [k or Unknown() for _, k in parts]
+                if name == "zip":
+                    return Zipped(tuple(plans)), TupleOf(tuple(items))
+                if name == "enumerate":
+                    return Enumerated(plans[0]), TupleOf((Int(), items[0]))
+                return Backwards(plans[0]), items[0]
+            if not ir.is_atom(iterable):
+                return Counting(), Unknown()
+        kind = self.value(iterable)[1]
+        deep = self.program.deep_kind(kind) if kind is not None else None
+        return self.over(iterable, deep)
+
+    def over(self, source: ir.Expr, kind: Kind | None) -> tuple[Any, Kind | None]:
+        """The plan and item kind of a loop over one value."""
+        match kind:
+            case None:
+                return Over(source, Unknown(), Unknown()), None
+            case Array() | Number() | IntArray():
+                item = item_kind(kind)
+                if isinstance(item, Array | Number | IntArray):
+                    item = replace(item, shape=("row", id(self.stmt)))
+            case TupleOf(items):
+                item = None
+                for i, k in enumerate(items):
+                    item = join(item, k, ("item", id(self.stmt), i))
+                item = item or Unknown()
+            case ListOf(_, item):
+                pass
+            case Known(str() | bytes()) | DictOfKinds() | Inert():
+                return Counting(), Inert()
+            case Observed(_, dict()):
+                return Counting(), Inert()
+            case _:
+                item = Unknown()
+        return Over(source, kind, item), item
+
+
+def numeric_or_literal(kind: Known) -> bool:
+    """Whether the truth of a known value is safe to decide now."""
+    return kind.value is None or isinstance(kind.value, bool | int | float | str | bytes)
+
+
+def _part(kind: Kind | None, i: int, count: int, star: int | None, starred: bool) -> Kind | None:
+    """The kind of target `i` of `count` when a value of `kind` is unpacked."""
+    match kind:
+        case None:
+            return None
+        case TupleOf(items) | ListOf(tuple() as items):
+            if star is None:
+                return items[i] if len(items) == count else Unknown()
+            extra = len(items) - count
+            if starred:
+                inner = items[i : i + extra + 1]
+                merged: Kind | None = None
+                for k in inner:
+                    merged = join(merged, k, ("star", i))
+                return ListOf(tuple(inner), merged or Unknown())
+            return items[i] if i < star else items[i + extra]
+        case ListOf(_, item):
+            return ListOf(None, item) if starred else item
+        case Array() | Number() | IntArray():
+            item = item_kind(kind)
+            return ListOf(None, item) if starred else item
+        case Inert():
+            return Inert()
+    return Unknown()
+
+
+def merge(envs: list[Env | None], where: Any) -> Env | None:
+    """The kinds where several paths meet; None if no path gets there."""
+    reached = [env for env in envs if env is not None]
+    if not reached:
+        return None
+    out: Env = {}
+    for name in dict.fromkeys(n for env in reached for n in env):
+        kind: Kind | None = None
+        for env in reached:
+            if name in env:
+                kind = join(kind, env[name], ("join", where, name))
+        out[name] = kind
+    return out
+
+
+def _at_head(envs: list[Env | None], changed: frozenset[str], where: Any, last: bool) -> Env:
+    """The kinds at a loop head: what the loop may change gets a shape class of the head's own."""
+    out = merge(envs, (where, "head")) or {}
+    entry = envs[0] or {}
+    for name in changed:
+        kind = out.get(name)
+        if entry.get(name) is None and kind is not None:
+            out[name] = _reclass(kind, ("head", where, name))
+        if last and name in out:
+            out[name] = _widest(out[name])
+    return out
+
+
+def _reclass(kind: Kind, shape: Any) -> Kind:
+    match kind:
+        case Array() | Number() | IntArray():
+            return replace(kind, shape=shape)
+        case TupleOf(items):
+            return TupleOf(tuple(_reclass(k, (shape, i)) for i, k in enumerate(items)))
+        case ListOf(items, item):
+            return ListOf(items and tuple(_reclass(k, (shape, i)) for i, k in enumerate(items)), _reclass(item, (shape, "*")))
+    return kind
+
+
+def _widest(kind: Kind | None) -> Kind:
+    return Number(False) if isinstance(numeric(kind), Scalar | Array | Number) else Unknown()
+
+
+__all__ = ["Program", "infer"]

@@ -1,0 +1,305 @@
+"""Kinds: what the compiler knows of a value before it has seen it.
+
+A kind is a checked fact or `Unknown`; nothing is assumed.  Order: Int ⊑ Scalar ⊑ Number, Array(n) ⊑ Array(?) ⊑ Number ⊑
+Unknown, real ⊑ maybe complex.  `shape` of an array is a *shape class*: two values of one class have the same shape; None
+means nothing is known.  `Known` is a value that stands in the text or is part of the variant's key.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+
+class Kind:
+    """Base of all kinds."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Int(Kind):
+    """A Python or NumPy integer or bool: never active, shape ()."""
+
+
+@dataclass(frozen=True, slots=True)
+class IntArray(Kind):
+    """An exact array of integers or bools."""
+
+    ndim: int | None = None
+    shape: Hashable = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scalar(Kind):
+    """A Python or NumPy float or complex number: immutable, shape ()."""
+
+    real: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Array(Kind):
+    """An exact array of floats (or complex numbers)."""
+
+    ndim: int | None = None
+    real: bool = True
+    shape: Hashable = None
+
+
+@dataclass(frozen=True, slots=True)
+class Number(Kind):
+    """Some number or array."""
+
+    real: bool = True
+    shape: Hashable = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Known(Kind):
+    """A value known at compile time: a literal, or an object whose identity is part of the key."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Known):
+            return NotImplemented
+        a, b = self.value, other.value
+        return a is b or (type(a) is type(b) and type(a) in _LITERALS and repr(a) == repr(b))
+
+    def __hash__(self) -> int:
+        return hash(type(self.value))
+
+
+@dataclass(frozen=True, slots=True)
+class TupleOf(Kind):
+    """A tuple of known length."""
+
+    items: tuple[Kind, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ListOf(Kind):
+    """A list: its items one by one when its display is in the text, else one kind for all."""
+
+    items: tuple[Kind, ...] | None
+    item: Kind
+
+
+@dataclass(frozen=True, slots=True)
+class DictOfKinds(Kind):
+    """A dict made by a display with constant keys."""
+
+    keys: tuple[Any, ...]
+    items: tuple[Kind, ...]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Observed(Kind):
+    """A container seen at the first call; what is loaded from it is observed and guarded when it is read."""
+
+    path: tuple[Any, ...]
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Observed) and self.path == other.path
+
+    def __hash__(self) -> int:
+        return hash(self.path)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Closure(Kind):
+    """A function defined inside the function that is compiled."""
+
+    node: Any
+    captures: tuple[str, ...]
+    owner: Any
+    name: str
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Closure) and self.node is other.node and self.owner is other.owner
+
+    def __hash__(self) -> int:
+        return id(self.node)
+
+
+@dataclass(frozen=True, slots=True)
+class Inert(Kind):
+    """Anything that never carries a derivative: strings, iterators of integers, loggers, files."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unknown(Kind):
+    """Anything."""
+
+
+_LITERALS = (int, float, complex, str, bytes, bool)
+_MAX_DEPTH = 4
+
+
+# --- numeric view -----------------------------------------------------------------------------------------
+
+
+def numeric(kind: Kind | None) -> Kind | None:
+    """The numeric kind behind a kind (a literal 2.0 is a `Scalar`), or None."""
+    match kind:
+        case Int() | IntArray() | Scalar() | Array() | Number():
+            return kind
+        case Known(value):
+            if isinstance(value, bool | int | np.integer | np.bool_):
+                return Int()
+            if isinstance(value, float | np.floating):
+                return Scalar()
+            if isinstance(value, complex | np.complexfloating):
+                return Scalar(real=False)
+            if type(value) is np.ndarray:
+                return kind_of_array(value)
+    return None
+
+
+def is_scalar(kind: Kind | None) -> bool:
+    """Whether the value is surely a number of shape ()."""
+    return isinstance(numeric(kind), Int | Scalar)
+
+
+def is_real(kind: Kind | None) -> bool:
+    """Whether the value is surely not complex."""
+    k = numeric(kind)
+    return isinstance(k, Int | IntArray) or (k is not None and k.real)  # type: ignore[attr-defined]
+
+
+def ndim_of(kind: Kind | None) -> int | None:
+    """The number of dimensions, if known."""
+    match numeric(kind):
+        case Int() | Scalar():
+            return 0
+        case Array(ndim) | IntArray(ndim):
+            return ndim
+    return None
+
+
+def shape_of(kind: Kind | None) -> Hashable:
+    """The shape class, `()` for scalars, None if nothing is known."""
+    match numeric(kind):
+        case Int() | Scalar():
+            return ()
+        case Array(ndim, _, shape) | IntArray(ndim, shape):
+            return () if ndim == 0 else shape
+        case Number(_, shape):
+            return shape
+    return None
+
+
+def can_be_active(kind: Kind | None) -> bool:
+    """Whether a value of this kind can carry a derivative."""
+    match kind:
+        case None | Int() | IntArray() | Inert():
+            return False
+        case Known(value):
+            return isinstance(value, float | complex | np.inexact)
+        case TupleOf(items) | DictOfKinds(_, items):
+            return any(map(can_be_active, items))
+        case ListOf(items, item):
+            return any(map(can_be_active, items)) if items is not None else can_be_active(item)
+        case Observed(_, value):
+            return value_can_be_active(value)
+    return True
+
+
+def value_can_be_active(value: Any, depth: int = 0) -> bool:
+    """Whether an observed value can carry a derivative."""
+    if isinstance(value, bool | int | str | bytes | np.integer | np.bool_ | type | types.ModuleType | None):
+        return False
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind not in "biuSUMmV"
+    if type(value) in (tuple, list, dict) and depth < _MAX_DEPTH:
+        items = value.values() if type(value) is dict else value
+        return any(value_can_be_active(v, depth + 1) for v in items)
+    return True
+
+
+# --- observation ------------------------------------------------------------------------------------------
+
+
+def kind_of_array(value: np.ndarray) -> Kind:
+    """The kind of an exact array."""
+    match value.dtype.kind:
+        case "f" | "c":
+            return Array(value.ndim, value.dtype.kind == "f")
+        case "b" | "i" | "u":
+            return IntArray(value.ndim)
+    return Unknown()
+
+
+def observe(value: Any, path: tuple[Any, ...]) -> Kind:
+    """The kind of a value seen at the first call, found at `path`."""
+    if value is None or isinstance(value, bool | str | bytes | type | types.ModuleType | types.EllipsisType):
+        return Known(value)
+    if type(value) is np.ndarray or is_cupy_array(value):
+        kind = kind_of_array(value)
+        return replace(kind, shape=path) if isinstance(kind, Array | IntArray) else kind
+    if type(value) in (int,) or isinstance(value, np.integer | np.bool_):
+        return Int()
+    if type(value) in (float, complex) or isinstance(value, np.floating | np.complexfloating):
+        return Scalar(not isinstance(value, complex | np.complexfloating))
+    if isinstance(value, types.FunctionType | types.BuiltinFunctionType | np.ufunc | np.dtype) or is_transform(value):
+        return Known(value)
+    if type(value) in (tuple, list, dict):
+        return Observed(path, value)
+    return Unknown()
+
+
+def is_transform(value: Any) -> bool:
+    """Whether a value is a function wrapped by `differentiable`."""
+    return hasattr(type(value), "__adcompiler_function__")
+
+
+def is_cupy_array(value: Any) -> bool:
+    """Whether a value is exactly a `cupy.ndarray`; CuPy is never imported for the question."""
+    cls = type(value)
+    return cls.__name__ == "ndarray" and cls.__module__.split(".")[0] == "cupy"
+
+
+# --- join -------------------------------------------------------------------------------------------------
+
+
+def join(a: Kind | None, b: Kind | None, where: Hashable = None) -> Kind | None:
+    """The least kind above both; None is "no value yet".  `where` names the shape class of a join of classes."""
+    if a is None or b is None or a == b:
+        return b if a is None else a
+    if isinstance(a, TupleOf) and isinstance(b, TupleOf) and len(a.items) == len(b.items) and _depth(a) < _MAX_DEPTH:
+        return TupleOf(tuple(join(x, y, (where, i)) or Unknown() for i, (x, y) in enumerate(zip(a.items, b.items, strict=True))))
+    if isinstance(a, ListOf) and isinstance(b, ListOf) and _depth(a) < _MAX_DEPTH and _depth(b) < _MAX_DEPTH:
+        return ListOf(None, join(a.item, b.item, where) or Unknown())
+    x, y = numeric(a), numeric(b)
+    if x is None or y is None:
+        return Inert() if not can_be_active(a) and not can_be_active(b) and Unknown() not in (a, b) else Unknown()
+    return _join_numbers(x, y, where)
+
+
+def _join_numbers(x: Kind, y: Kind, where: Hashable) -> Kind:
+    shape = shape_of(x) if shape_of(x) == shape_of(y) else where
+    real = is_real(x) and is_real(y)
+    match x, y:
+        case (Int(), Int()):
+            return Int()
+        case (Int() | Scalar(), Int() | Scalar()):
+            return Scalar(real)
+        case (IntArray(n), IntArray(m)):
+            return IntArray(n if n == m else None, shape)
+        case (Array(n), Array(m)):
+            return Array(n if n == m else None, real, shape)
+    return Number(real, shape)
+
+
+def _depth(kind: Kind) -> int:
+    match kind:
+        case TupleOf(items) | DictOfKinds(_, items):
+            return 1 + max(map(_depth, items), default=0)
+        case ListOf(_, item):
+            return 1 + _depth(item)
+    return 0

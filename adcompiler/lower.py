@@ -1,0 +1,243 @@
+"""The user's function (gast) → IR in A-normal form, with the user's own control flow and names.
+
+Statements that have no form in the IR (`try`, `with`, `match`, imports, classes, ...) are kept verbatim as `Opaque`;
+whether they may stay is decided after activity, since inert ones may.
+"""
+
+from __future__ import annotations
+
+import gast
+
+from adcompiler import ir
+from adcompiler.names import Names
+from adcompiler.normalise import BINARY, Normaliser
+from adcompiler.parse import Source, origin_of
+from adcompiler.scope import bindings, own_nodes, parameters, scope_of
+
+_WHAT = {
+    "With": "a with statement", "Try": "a try statement", "TryStar": "a try statement", "Match": "a match statement",
+    "ClassDef": "a class definition", "Import": "an import", "ImportFrom": "an import", "Raise": "raise", "Assert": "assert",
+    "Global": "global", "Nonlocal": "nonlocal",
+}  # fmt: skip
+
+
+def lower(source: Source, cells: frozenset[str], names: Names) -> ir.Function:
+    """The IR of a function; `cells` are the variables of enclosing functions that it reads."""
+    node = source.node
+    scope = scope_of(node)
+    lowering = Lowering(source, scope, cells, names)
+    if scope.generator or isinstance(node, gast.AsyncFunctionDef):
+        raise lowering.unsupported(node, "a generator or coroutine", "Return a list or an array instead.")
+    if isinstance(node, gast.Lambda):
+        body = lowering.block(lambda: lowering.returns(node.body, node.body))
+    else:
+        body = lowering.body(node.body)
+    return ir.Function(source.name, parameters(node), body, source, scope.bound, cells, origin_of(node, source))
+
+
+class Lowering(Normaliser):
+    """Lowers statements; expressions are the base class's work."""
+
+    def body(self, nodes: list[gast.AST]) -> ir.Block:
+        """The IR of a list of statements."""
+
+        def make() -> None:
+            for node in nodes:
+                self.statement(node)
+
+        return self.block(make)
+
+    def statement(self, node: gast.AST) -> None:
+        """Add the IR of one statement."""
+        touched = {n for n in bindings(node) if n in self.scope.outer}
+        method = getattr(self, "stmt_" + type(node).__name__, None)
+        if method is None or (touched and not isinstance(node, gast.If | gast.For | gast.While)):
+            self.opaque(node)
+        else:
+            method(node)
+
+    def opaque(self, node: gast.AST) -> None:
+        """Keep a statement as it stands, if control cannot leave through it."""
+        what = _WHAT.get(type(node).__name__, "this statement")
+        exits = (gast.Return, gast.Break, gast.Continue)
+        if any(isinstance(d, exits) for d in own_nodes(node)):
+            raise self.unsupported(node, f"{what} with a return, break or continue inside", self.advice(node))
+        writes = frozenset(n for n in bindings(node) if n not in self.scope.outer)
+        self.out.append(
+            ir.Opaque(node, self.local_reads(node), writes, what, self.origin(node), isinstance(node, gast.Raise))
+        )
+
+    @staticmethod
+    def advice(node: gast.AST) -> str:
+        """What to write instead of a statement that is not supported."""
+        match node:
+            case gast.Try():
+                return "Test for the condition with `if` instead of catching the exception."
+            case gast.With():
+                return "Put the `with` around the call of the differentiated function."
+            case gast.Match():
+                return "Write it with if/elif/else."
+        return "Move it out of the differentiated function."
+
+    # --- simple statements ------------------------------------------------------------------------------
+
+    def stmt_Expr(self, node: gast.Expr) -> None:
+        if isinstance(node.value, gast.Constant):
+            return
+        value = self.value(node.value)
+        if not ir.is_atom(value) or isinstance(value, ir.Global):
+            self.out.append(ir.Do(value, self.origin(node)))
+
+    def stmt_Pass(self, node: gast.Pass) -> None:
+        pass
+
+    def stmt_Return(self, node: gast.Return) -> None:
+        self.returns(node.value, node)
+
+    def returns(self, value: gast.AST | None, node: gast.AST) -> None:
+        """Add `return value`."""
+        result = ir.Const(None) if value is None else self.atom(value)
+        self.out.append(ir.Return(result, self.origin(node)))
+
+    def stmt_Break(self, node: gast.Break) -> None:
+        self.out.append(ir.Break(self.origin(node)))
+
+    def stmt_Continue(self, node: gast.Continue) -> None:
+        self.out.append(ir.Continue(self.origin(node)))
+
+    def stmt_Delete(self, node: gast.Delete) -> None:
+        if all(isinstance(t, gast.Name) for t in node.targets):
+            self.out.append(ir.Delete(tuple(t.id for t in node.targets), self.origin(node)))
+        else:
+            self.opaque(node)
+
+    def stmt_FunctionDef(self, node: gast.FunctionDef) -> None:
+        if node.decorator_list:
+            raise self.unsupported(node, "a decorated nested function", "Define it at module level.")
+        self.out.append(ir.Define(node.name, node, self.local_reads(node) - {node.name}, self.origin(node)))
+
+    # --- assignment -------------------------------------------------------------------------------------
+
+    def stmt_Assign(self, node: gast.Assign) -> None:
+        if len(node.targets) == 1:
+            self.assign(node.targets[0], node.value, node)
+            return
+        value = self.atom(node.value)
+        if isinstance(value, ir.Name):
+            value = self.temp(value, node)
+        for target in node.targets:
+            self.bind(target, value, node)
+
+    def stmt_AnnAssign(self, node: gast.AnnAssign) -> None:
+        if node.value is not None:
+            self.assign(node.target, node.value, node)
+
+    def assign(self, target: gast.AST, value: gast.AST, node: gast.AST) -> None:
+        """Add `target = value`, the value lowered first."""
+        if isinstance(target, gast.Name):
+            self.bind(target, self.value(value), node)
+        elif (
+            isinstance(target, gast.Tuple | gast.List)
+            and isinstance(value, gast.Tuple | gast.List)
+            and len(target.elts) == len(value.elts)
+            and all(isinstance(e, gast.Name) for e in target.elts)
+            and not any(isinstance(e, gast.Starred) for e in value.elts)
+        ):
+            # A parallel assignment stays one statement: its adjoint is parallel too.
+            self.bind(target, ir.Seq("tuple", tuple(self.operands(value.elts))), node)
+        else:
+            self.bind(target, self.atom(value), node)
+
+    def bind(self, target: gast.AST, value: ir.Expr, node: gast.AST) -> None:
+        """Add the binding of a target to a lowered value."""
+        match target:
+            case gast.Name():
+                self.out.append(ir.Assign(target.id, value, self.origin(node)))
+            case gast.Tuple() | gast.List() if all(self._plain(e) for e in target.elts):
+                self.out.append(ir.Unpack(self.targets(target), value, self.origin(node)))
+            case gast.Tuple() | gast.List():
+                self._bind_places(target, value, node)
+            case gast.Subscript():
+                if not ir.is_atom(value):
+                    value = self.temp(value, node)
+                self.out.append(ir.Store(ir.Item(*self.subscript(target)), value, None, self.origin(node)))
+            case gast.Attribute():
+                if not ir.is_atom(value):
+                    value = self.temp(value, node)
+                place = ir.Attr(self.atom(target.value), target.attr)
+                self.out.append(ir.Store(place, value, None, self.origin(node)))
+            case _:
+                raise self.unsupported(node, "this assignment target", "Assign to a name.")
+
+    def _plain(self, target: gast.AST) -> bool:
+        match target:
+            case gast.Name():
+                return True
+            case gast.Starred():
+                return self._plain(target.value)
+            case gast.Tuple() | gast.List():
+                return all(map(self._plain, target.elts))
+        return False
+
+    def _bind_places(self, target: gast.Tuple, value: ir.Expr, node: gast.AST) -> None:
+        """Unpack into temporaries, then bind the places left to right."""
+        if any(isinstance(e, gast.Starred) for e in target.elts):
+            raise self.unsupported(node, "a starred target beside a subscript", "Unpack into names first.")
+        parts = tuple(self.names.fresh("t") for _ in target.elts)
+        self.out.append(ir.Unpack(ir.Targets(parts), value, self.origin(node)))
+        for element, part in zip(target.elts, parts, strict=True):
+            self.bind(element, ir.Name(part), node)
+
+    def targets(self, target: gast.Tuple | gast.List) -> ir.Targets:
+        """The targets of an unpacking."""
+        items: list[str | ir.Targets] = []
+        star = None
+        for i, element in enumerate(target.elts):
+            if isinstance(element, gast.Starred):
+                star, element = i, element.value
+            items.append(element.id if isinstance(element, gast.Name) else self.targets(element))
+        return ir.Targets(tuple(items), star)
+
+    def stmt_AugAssign(self, node: gast.AugAssign) -> None:
+        op = BINARY[type(node.op)]
+        origin = self.origin(node)
+        match node.target:
+            case gast.Name():
+                value = ir.Op(op, (ir.Name(node.target.id), self.atom(node.value)))
+                self.out.append(ir.Assign(node.target.id, value, origin, augmented=True))
+            case gast.Subscript():
+                place: ir.Item | ir.Attr = ir.Item(*self.subscript(node.target))
+                self.out.append(ir.Store(place, self.atom(node.value), op, origin))
+            case gast.Attribute():
+                place = ir.Attr(self.atom(node.target.value), node.target.attr)
+                self.out.append(ir.Store(place, self.atom(node.value), op, origin))
+
+    # --- control flow -----------------------------------------------------------------------------------
+
+    def stmt_If(self, node: gast.If) -> None:
+        test = self.atom(node.test)
+        self.out.append(ir.If(test, self.body(node.body), self.body(node.orelse), self.origin(node)))
+
+    def stmt_While(self, node: gast.While) -> None:
+        tests: list[ir.Expr] = []
+        head = self.block(lambda: tests.append(self.atom(node.test)))
+        body, orelse = self.body(node.body), self.body(node.orelse)
+        self.out.append(ir.While(head, tests[0], body, orelse, self.origin(node)))
+
+    def stmt_For(self, node: gast.For) -> None:
+        iterable = self.iterable(node.iter)
+        if not self._plain(node.target):
+            raise self.unsupported(node, "a loop target that is not a name", "Use a name, and assign inside the loop.")
+        target: ir.Target = node.target.id if isinstance(node.target, gast.Name) else self.targets(node.target)
+        rebound = {n for stmt in node.body for n in bindings(stmt)} | set(bindings(node.target))
+        iterable = self._kept(iterable, rebound, node.iter)
+        body, orelse = self.body(node.body), self.body(node.orelse)
+        self.out.append(ir.For(target, iterable, body, orelse, self.origin(node)))
+
+    def _kept(self, iterable: ir.Expr, rebound: set[str], node: gast.AST) -> ir.Expr:
+        """An iterable whose names the loop does not rebind: those that it does are copied first."""
+        if isinstance(iterable, ir.Name):
+            return self.temp(iterable, node) if iterable.id in rebound else iterable
+        if isinstance(iterable, ir.Call):
+            return ir.rebuild(iterable, lambda e: self._kept(e, rebound, node))
+        return iterable

@@ -1,0 +1,187 @@
+"""Generated text and its loading: pairs → Python source → functions on the user's own globals and cells.
+
+One unit holds a pair.  It is compiled inside a binding function whose parameters are what only the compiler names (helpers
+of the runtime, other pairs), so that the user's module gets no new name, and executed with the user's live globals and
+captured variables.  The text is in `linecache`, so tracebacks and debuggers show it.
+"""
+
+from __future__ import annotations
+
+import itertools
+import linecache
+import re
+import types
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import gast
+
+from adcompiler import ir
+from adcompiler.adjoint import Pair
+from adcompiler.emit import Emitter
+from adcompiler.fold import fold
+from adcompiler.release import release
+
+_numbers = itertools.count(1)
+
+# Generated file name → (the user's file, the text's lines); see `user_line`.
+_texts: dict[str, tuple[str, list[str]]] = {}
+
+
+@dataclass(eq=False)
+class Unit:
+    """The text of one pair and what it names: `statics` by spelling, `pairs` by spelling."""
+
+    pair: Pair
+    text: str
+    statics: dict[str, Any]
+    pairs: dict[str, Pair]
+    forward: Any = None
+    backward: Any = None
+
+
+@dataclass(eq=False)
+class Speller:
+    """Spellings of static objects in one text: the user's own name for a module, else the suggested one, made unique."""
+
+    globals: dict[str, Any]
+    taken: Any
+    statics: dict[str, Any] = field(default_factory=dict)
+    pairs: dict[str, Pair] = field(default_factory=dict)
+
+    def __call__(self, static: ir.Static) -> str:
+        value, name = static.value, static.spelling
+        if isinstance(value, Pair):
+            self.pairs[name] = value
+            return name
+        if self.globals.get(name) is value and isinstance(value, types.ModuleType):
+            return name
+        while self.statics.get(name, value) is not value or (name in self.globals and self.globals[name] is not value):
+            name += "_"
+        if name not in self.globals or self.globals[name] is not value:
+            self.statics[name] = value
+        return name
+
+
+def saved_expr(names: tuple[str, ...]) -> ir.Expr:
+    """The tuple of saved values."""
+    return ir.Seq("tuple", tuple(map(ir.Name, names)))
+
+
+def forward_block(pair: Pair) -> ir.Block:
+    """The forward with `return value, saved`, folded."""
+    saved = saved_expr(pair.saved)
+
+    def finish(block: ir.Block) -> ir.Block:
+        out = []
+        for stmt in block:
+            if isinstance(stmt, ir.Return):
+                stmt = ir.Return(ir.Seq("tuple", (stmt.value, saved)), stmt.origin)
+            elif ir.blocks(stmt):
+                stmt = ir.with_blocks(stmt, tuple(map(finish, ir.blocks(stmt))))
+            out.append(stmt)
+        return tuple(out)
+
+    function = pair.spec.function
+    return fold(finish(pair.forward), function.locals | function.cells | frozenset(pair.params))
+
+
+def backward_block(pair: Pair, single_use: bool) -> ir.Block:
+    """The backward from unpacking `saved` to `return cotangents`, folded."""
+    results: ir.Expr = pair.results[0] if len(pair.results) == 1 else ir.Seq("tuple", pair.results)
+    body = (*pair.backward, ir.Return(results))
+    folded = fold(body, frozenset())
+    return release(folded) if single_use else folded
+
+
+def define(pair: Pair, emitter: Emitter, single_use: bool) -> list[gast.AST]:
+    """The definitions of a pair: forward and backward as two functions."""
+    emitter.new_function()
+    forward = emitter.function(pair.forward_name, pair.params, emitter.body(forward_block(pair)))
+    emitter.new_function()
+    unpack: list[gast.AST] = []
+    if pair.saved:
+        unpack = [emitter.stmt_Unpack(ir.Unpack(ir.Targets(pair.saved), ir.Name("saved")))]
+    body = unpack + emitter.block(backward_block(pair, single_use))
+    backward = emitter.function(pair.backward_name, ("saved", pair.cotangent), body)
+    return [forward, backward]
+
+
+def write(pair: Pair, single_use: bool) -> Unit:
+    """The unit of a pair."""
+    speller = Speller(pair.spec.globals, pair)
+    emitter = Emitter(speller)
+    text = emitter.printed(define(pair, emitter, single_use))
+    own = (pair.forward_name, pair.backward_name)
+    pairs = {name: p for name, p in speller.pairs.items() if not (p is pair and name in own)}
+    return Unit(pair, text, speller.statics, pairs)
+
+
+def units(root: Pair, single_use: bool) -> dict[Pair, Unit]:
+    """The units of a pair and of all pairs that it calls."""
+    out: dict[Pair, Unit] = {}
+    todo = [root]
+    while todo:
+        pair = todo.pop()
+        if pair not in out:
+            out[pair] = write(pair, single_use)
+            todo.extend(out[pair].pairs.values())
+    return out
+
+
+def load(all_units: dict[Pair, Unit]) -> None:
+    """Make the functions of all units, and let them see each other."""
+    for unit in all_units.values():
+        unit.forward, unit.backward = _bound(unit)
+    for unit in all_units.values():
+        for function in (unit.forward, unit.backward):
+            for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
+                if name in unit.pairs:
+                    other = all_units[unit.pairs[name]]
+                    cell.cell_contents = other.forward if name == other.pair.forward_name else other.backward
+
+
+def _bound(unit: Unit) -> tuple[Any, Any]:
+    pair, spec = unit.pair, unit.pair.spec
+    source = spec.function.source
+    cells = {n: c for n, c in spec.cells.items() if n in spec.function.cells}
+    parameters = [*unit.statics, *unit.pairs]
+    names = f"{pair.forward_name}, {pair.backward_name}"
+    text = f"def bind({', '.join(parameters)}):\n{_indent(unit.text)}\n    return {names}\n"
+    if cells:
+        header = "".join(f"    {name} = None\n" for name in cells)
+        text = f"def captured():\n{header}{_indent(text)}"
+    file = f"<adcompiler {next(_numbers)}: {source.name} ({source.file}:{source.first_line})>"
+    lines = text.splitlines(keepends=True)
+    linecache.cache[file] = (len(text), None, lines, file)
+    _texts[file] = (source.file, lines)
+    code = compile(text, file, "exec", dont_inherit=True)
+    bind = _code(_code(code, "captured"), "bind") if cells else _code(code, "bind")
+    closure = tuple(cells[name] for name in bind.co_freevars)
+    function = types.FunctionType(bind, spec.globals, "bind", None, closure)
+    values = [*unit.statics.values(), *(None for _ in unit.pairs)]
+    return function(*values)  # type: ignore[no-any-return]
+
+
+def _code(code: types.CodeType, name: str) -> types.CodeType:
+    return next(c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
+
+
+def _indent(text: str) -> str:
+    return re.sub(r"(?m)^(?=.)", "    ", text)
+
+
+def generated_lines(error: BaseException) -> Iterator[tuple[str, int, str]]:
+    """The user's file, line and text for each generated frame of an exception's traceback, outermost first."""
+    tb = error.__traceback__
+    while tb is not None:
+        found = _texts.get(tb.tb_frame.f_code.co_filename)
+        if found is not None:
+            file, lines = found
+            for line in reversed(lines[: tb.tb_lineno]):
+                match = re.match(r"\s*# (\d+)  (.*)", line)
+                if match:
+                    yield file, int(match[1]), match[2]
+                    break
+        tb = tb.tb_next

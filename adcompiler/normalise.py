@@ -1,0 +1,266 @@
+"""Expressions of the user's text → A-normal form: every operation its own statement, in Python's evaluation order.
+
+    return np.sum(x * x) + 1        t1 = x * x
+                                    t2 = np.sum(t1)
+                                    t3 = t2 + 1
+                                    return t3
+
+`and`, `or`, chained comparisons and conditional expressions become `if`s that assign one name.  What has no
+form in the IR (f-strings, comprehensions) is kept verbatim; whether it may stay is decided after activity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import gast
+
+from adcompiler import ir
+from adcompiler.errors import Origin, UnsupportedSyntaxError, refuse
+from adcompiler.names import Names
+from adcompiler.parse import Source, origin_of
+from adcompiler.scope import Scope, bindings, loads
+
+BINARY = {
+    gast.Add: "+", gast.Sub: "-", gast.Mult: "*", gast.Div: "/", gast.FloorDiv: "//", gast.Mod: "%", gast.Pow: "**",
+    gast.MatMult: "@", gast.BitAnd: "&", gast.BitOr: "|", gast.BitXor: "^", gast.LShift: "<<", gast.RShift: ">>",
+}  # fmt: skip
+COMPARE = {
+    gast.Eq: "==", gast.NotEq: "!=", gast.Lt: "<", gast.LtE: "<=", gast.Gt: ">", gast.GtE: ">=", gast.Is: "is",
+    gast.IsNot: "is not", gast.In: "in", gast.NotIn: "not in",
+}  # fmt: skip
+UNARY = {gast.USub: "-", gast.UAdd: "+", gast.Invert: "~", gast.Not: "not"}
+
+_ITERATORS = ("zip", "enumerate", "reversed", "range")
+
+_VERBATIM = {
+    gast.ListComp: "a list comprehension",
+    gast.SetComp: "a set comprehension",
+    gast.DictComp: "a dict comprehension",
+    gast.GeneratorExp: "a generator expression",
+    gast.JoinedStr: "an f-string",
+}
+
+
+class Normaliser:
+    """Lowers expressions into the list of statements `out`; statements are added by `lower.Lowering`."""
+
+    def __init__(self, source: Source, scope: Scope, cells: frozenset[str], names: Names) -> None:
+        self.source = source
+        self.scope = scope
+        self.cells = cells
+        self.names = names
+        self.out: list[ir.Stmt] = []
+
+    # --- helpers ----------------------------------------------------------------------------------------
+
+    def origin(self, node: gast.AST) -> Origin:
+        """Where a node stands in the user's file."""
+        return origin_of(node, self.source)
+
+    def unsupported(self, node: gast.AST, what: str, advice: str) -> Exception:
+        """The error for syntax that has no derivative yet."""
+        return refuse(
+            UnsupportedSyntaxError, f"{what} cannot be differentiated", self.origin(node), "", advice
+        )
+
+    def is_local(self, name: str) -> bool:
+        """Whether a name is a variable of the function or of an enclosing function."""
+        return name in self.scope.bound or name in self.cells
+
+    def local_reads(self, node: gast.AST) -> frozenset[str]:
+        """The variables that a node reads, nested scopes included."""
+        return frozenset(n for n in loads(node) if self.is_local(n))
+
+    def temp(self, value: ir.Expr, node: gast.AST) -> ir.Name:
+        """Assign a value to a new temporary."""
+        name = self.names.fresh("t")
+        self.out.append(ir.Assign(name, value, self.origin(node)))
+        return ir.Name(name)
+
+    def block(self, make: Any) -> ir.Block:
+        """Run `make` with an empty list of statements and return what it added."""
+        outer, self.out = self.out, []
+        try:
+            make()
+            return tuple(self.out)
+        finally:
+            self.out = outer
+
+    # --- expressions ------------------------------------------------------------------------------------
+
+    def atom(self, node: gast.AST) -> ir.Expr:
+        """A name or constant that holds the value of an expression."""
+        value = self.value(node)
+        return value if ir.is_atom(value) else self.temp(value, node)
+
+    def value(self, node: gast.AST) -> ir.Expr:
+        """One operation on atoms."""
+        method = getattr(self, "value_" + type(node).__name__, None)
+        if method is not None:
+            return method(node)  # type: ignore[no-any-return]
+        if type(node) in _VERBATIM:
+            return self.verbatim(node, _VERBATIM[type(node)])
+        what = {"Await": "await", "Yield": "yield", "YieldFrom": "yield from"}.get(type(node).__name__, "this expression")
+        raise self.unsupported(node, what, "Write it as a plain function.")
+
+    def verbatim(self, node: gast.AST, what: str) -> ir.Expr:
+        """An expression kept as it stands."""
+        if any(True for _ in bindings(node)):
+            raise self.unsupported(node, f"a walrus inside {what}", "Assign the name in a statement of its own before.")
+        return ir.Verbatim(node, self.local_reads(node), what, inert=isinstance(node, gast.JoinedStr))
+
+    def operands(self, nodes: Sequence[gast.AST]) -> list[ir.Expr]:
+        """Atoms of several expressions, left to right, each with the value it has at its turn."""
+        atoms = []
+        for i, node in enumerate(nodes):
+            star = isinstance(node, gast.Starred)
+            a = self.atom(node.value if star else node)
+            later = nodes[i + 1 :]
+            rebound = isinstance(a, ir.Name) and any(a.id in bindings(n) for n in later)
+            called = isinstance(a, ir.Global) and any(isinstance(d, gast.Call) for n in later for d in gast.walk(n))
+            if rebound or called:
+                a = self.temp(a, node)
+            atoms.append(ir.Star(a) if star else a)
+        return atoms
+
+    def value_Constant(self, node: gast.Constant) -> ir.Expr:
+        return ir.Const(node.value)
+
+    def value_Name(self, node: gast.Name) -> ir.Expr:
+        return ir.Name(node.id) if self.is_local(node.id) else ir.Global(node.id)
+
+    def value_NamedExpr(self, node: gast.NamedExpr) -> ir.Expr:
+        value = self.value(node.value)
+        name = node.target.id
+        if name in self.scope.outer:
+            raise self.unsupported(node, "a walrus that binds an outer name", "Use a local name.")
+        self.out.append(ir.Assign(name, value, self.origin(node)))
+        return ir.Name(name)
+
+    def value_BinOp(self, node: gast.BinOp) -> ir.Expr:
+        left, right = self.operands([node.left, node.right])
+        return ir.Op(BINARY[type(node.op)], (left, right))
+
+    def value_UnaryOp(self, node: gast.UnaryOp) -> ir.Expr:
+        op = UNARY[type(node.op)]
+        operand = self.atom(node.operand)
+        if op == "-" and isinstance(operand, ir.Const) and type(operand.value) in (int, float, complex):
+            return ir.Const(-operand.value)
+        return ir.Op(op, (operand,))
+
+    def value_Compare(self, node: gast.Compare) -> ir.Expr:
+        ops = [COMPARE[type(op)] for op in node.ops]
+        if len(ops) == 1:
+            left, right = self.operands([node.left, node.comparators[0]])
+            return ir.Op(ops[0], (left, right))
+        result = self.names.fresh("t")
+        left, right = self.operands([node.left, node.comparators[0]])
+        self.out.append(ir.Assign(result, ir.Op(ops[0], (left, right)), self.origin(node)))
+        self._chain(result, right, ops[1:], node.comparators[1:], node)
+        return ir.Name(result)
+
+    def _chain(self, result: str, left: ir.Expr, ops: list[str], rest: list[gast.AST], node: gast.AST) -> None:
+        def step() -> None:
+            right = self.atom(rest[0])
+            self.out.append(ir.Assign(result, ir.Op(ops[0], (left, right)), self.origin(node)))
+            if len(ops) > 1:
+                self._chain(result, right, ops[1:], rest[1:], node)
+
+        body = self.block(step)
+        self.out.append(ir.If(ir.Name(result), body, (), self.origin(node)))
+
+    def value_BoolOp(self, node: gast.BoolOp) -> ir.Expr:
+        result = self.names.fresh("t")
+        self._bool(result, node.values, isinstance(node.op, gast.And), node)
+        return ir.Name(result)
+
+    def _bool(self, result: str, values: list[gast.AST], conjunction: bool, node: gast.AST) -> None:
+        self.out.append(ir.Assign(result, self.value(values[0]), self.origin(values[0])))
+        if len(values) > 1:
+            rest = self.block(lambda: self._bool(result, values[1:], conjunction, node))
+            body, orelse = (rest, ()) if conjunction else ((), rest)
+            self.out.append(ir.If(ir.Name(result), body, orelse, self.origin(node)))
+
+    def value_IfExp(self, node: gast.IfExp) -> ir.Expr:
+        result = self.names.fresh("t")
+        test = self.atom(node.test)
+
+        def arm(value: gast.AST) -> ir.Block:
+            return self.block(lambda: self.out.append(ir.Assign(result, self.value(value), self.origin(value))))
+
+        self.out.append(ir.If(test, arm(node.body), arm(node.orelse), self.origin(node)))
+        return ir.Name(result)
+
+    def value_Tuple(self, node: gast.Tuple) -> ir.Expr:
+        return ir.Seq("tuple", tuple(self.operands(node.elts)))
+
+    def value_List(self, node: gast.List) -> ir.Expr:
+        return ir.Seq("list", tuple(self.operands(node.elts)))
+
+    def value_Set(self, node: gast.Set) -> ir.Expr:
+        return ir.Seq("set", tuple(self.operands(node.elts)))
+
+    def value_Dict(self, node: gast.Dict) -> ir.Expr:
+        nodes = [n for pair in zip(node.keys, node.values, strict=True) for n in pair if n is not None]
+        atoms = iter(self.operands(nodes))
+        return ir.DictOf(tuple((None if k is None else next(atoms), next(atoms)) for k in node.keys))
+
+    def value_Lambda(self, node: gast.Lambda) -> ir.Expr:
+        return ir.Lambda(node, self.local_reads(node))
+
+    def value_Attribute(self, node: gast.Attribute) -> ir.Expr:
+        return ir.Attr(self._path(node.value), node.attr)
+
+    def _path(self, node: gast.AST) -> ir.Expr:
+        """The object of an attribute: a dotted path from a global stays one expression (`np.linalg`)."""
+        if isinstance(node, gast.Attribute):
+            value = self._path(node.value)
+            attribute = ir.Attr(value, node.attr)
+            root = value
+            while isinstance(root, ir.Attr):
+                root = root.value
+            return attribute if isinstance(root, ir.Global) else self.temp(attribute, node)
+        return self.atom(node)
+
+    def value_Subscript(self, node: gast.Subscript) -> ir.Expr:
+        value, index = self.subscript(node)
+        return ir.Item(value, index)
+
+    def subscript(self, node: gast.Subscript) -> tuple[ir.Expr, ir.Expr]:
+        """The container and the index of a subscript."""
+        value = self.atom(node.value)
+        rebound = isinstance(value, ir.Name) and value.id in bindings(node.slice)
+        return (self.temp(value, node.value) if rebound else value), self.index(node.slice)
+
+    def index(self, node: gast.AST) -> ir.Expr:
+        """An index: slices and tuples of indices stay nested, everything else is an atom."""
+        match node:
+            case gast.Slice():
+                parts = [p if p is None else self.atom(p) for p in (node.lower, node.upper, node.step)]
+                return ir.Slice(*parts)
+            case gast.Tuple() if not any(isinstance(e, gast.Starred) for e in node.elts):
+                return ir.Seq("tuple", tuple(self.index(e) for e in node.elts))
+        return self.atom(node)
+
+    def value_Call(self, node: gast.Call) -> ir.Expr:
+        func = self._path(node.func)
+        atoms = self.operands([*node.args, *(k.value for k in node.keywords)])
+        args, values = atoms[: len(node.args)], atoms[len(node.args) :]
+        kwargs = tuple((k.arg, v) for k, v in zip(node.keywords, values, strict=True))
+        return ir.Call(func, tuple(args), kwargs)
+
+    def iterable(self, node: gast.AST) -> ir.Expr:
+        """What a `for` runs over: nested `zip`, `enumerate`, `reversed` and `range` stay one expression."""
+        if (
+            isinstance(node, gast.Call)
+            and isinstance(node.func, gast.Name)
+            and node.func.id in _ITERATORS
+            and not self.is_local(node.func.id)
+            and not any(isinstance(a, gast.Starred) for a in node.args)
+        ):
+            args = tuple(self.iterable(a) for a in node.args)
+            kwargs = tuple((k.arg, self.atom(k.value)) for k in node.keywords)
+            return ir.Call(ir.Global(node.func.id), args, kwargs)
+        return self.atom(node)

@@ -1,0 +1,87 @@
+"""The pipeline: a Python function and the arguments of one call → loaded functions and the facts they rest on.
+
+    pass         from → to                                            file
+    parse        function → gast, with every node's place             parse
+    lower        gast → IR in A-normal form                           lower, normalise, scope
+    kinds        IR → IR with kinds and callees                       kinds, resolve, transfer, lattice
+    alias        IR → alias classes                                   alias
+    activity     IR → which names carry derivatives                   activity
+    adjoint      IR → forward IR, backward IR, saved values           adjoint, reverse, saving, bars
+      inline     rule + kinds → one expression per cotangent          ruletext, instantiate
+    fold         IR → IR with nested expressions                      fold
+    release      IR → IR that consumes its records (single use)       release
+    emit         IR → gast → text                                     emit
+    load         text → functions on the user's globals and cells     module
+    entry        guards → the function that a call goes through       entry
+
+`parse`, `lower` and `kinds` run for every function that is reached, before `alias` and what follows.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+from adcompiler import ir
+from adcompiler.adjoint import Pair, pair_of
+from adcompiler.kinds import infer
+from adcompiler.lattice import Kind, can_be_active
+from adcompiler.module import Unit, load, units
+from adcompiler.program import Path, Program, Root, Spec, signature_of
+
+# Compilation is rare and touches shared tables: one at a time.
+LOCK = threading.RLock()
+
+
+@dataclass(frozen=True, eq=False)
+class Request:
+    """What to compile: a function, the values bound to its parameters, and which parameters are wanted."""
+
+    function: Any
+    arguments: dict[str, Any]
+    wanted: frozenset[str]
+    single_use: bool = False
+    inline: bool = True
+
+
+@dataclass(frozen=True, eq=False)
+class Compiled:
+    """A compilation: the root's pair, its loaded functions, and the program whose guards it rests on."""
+
+    request: Request
+    program: Program
+    spec: Spec
+    pair: Pair
+    units: dict[Pair, Unit]
+
+    @property
+    def forward(self) -> Any:
+        return self.units[self.pair].forward
+
+    @property
+    def backward(self) -> Any:
+        return self.units[self.pair].backward
+
+
+def specialised(request: Request) -> tuple[Program, Spec]:
+    """The passes up to `kinds`, for the function and all that it calls."""
+    program = Program(infer, request.inline)
+    kinds: list[Kind] = []
+    for name in signature_of(request.function).parameters:
+        kinds.append(program.source_kind(request.arguments[name], (Root("arg", name),)))
+    return program, program.specialise(request.function, tuple(kinds))
+
+
+def compile_request(request: Request) -> Compiled:
+    """All passes."""
+    with LOCK:
+        program, spec = specialised(request)
+        mask = tuple(p in request.wanted and can_be_active(k) for p, k in zip(spec.params, spec.kinds, strict=True))
+        pair = pair_of(spec, mask)
+        all_units = units(pair, request.single_use)
+        load(all_units)
+        return Compiled(request, program, spec, pair, all_units)
+
+
+__all__ = ["LOCK", "Compiled", "Path", "Request", "compile_request", "ir", "specialised"]

@@ -1,0 +1,220 @@
+"""One compilation: the functions it reaches, each specialised on kinds, and what must stay true for it to be reused.
+
+A `Program` belongs to one variant of one function that the user differentiates.  Its guards are facts about arguments,
+captured and global values that were read while compiling; the generated entry checks them on every call.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from adcompiler import ir
+from adcompiler.lattice import Inert, Kind, Known, Observed, Unknown, numeric, observe
+from adcompiler.lower import lower
+from adcompiler.names import Names
+from adcompiler.parse import Source, parse
+
+
+@dataclass(frozen=True)
+class Root:
+    """Where a path starts: a parameter, a global of a module (`holder` its dict) or a cell (`holder`)."""
+
+    form: str
+    name: str
+    holder: Any = None
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Root) and (self.form, self.name) == (other.form, other.name) and self.holder is other.holder
+
+    def __hash__(self) -> int:
+        return hash((self.form, self.name, id(self.holder)))
+
+
+Path = tuple[Any, ...]
+
+
+@dataclass(frozen=True)
+class Guard:
+    """A fact about the value at `path`: its kind, or its exact type where the kind says nothing."""
+
+    path: Path
+    kind: Kind
+    type: type
+
+
+@dataclass(frozen=True)
+class CodeGuard:
+    """A helper's body (and its defaults, if they were used) must be what was compiled."""
+
+    function: Any
+    code: Any
+    defaults: Any
+    kwdefaults: Any
+
+
+@dataclass(eq=False)
+class Spec:
+    """A function for given kinds of its parameters (captured variables that are passed come first)."""
+
+    name: str
+    function: ir.Function
+    kinds: tuple[Kind, ...]
+    globals: dict[str, Any]
+    cells: dict[str, Any]
+    program: Program
+    python: Any = None
+    body: ir.Block = ()
+    result: Kind | None = None
+    done: bool = False
+    pairs: dict[tuple[bool, ...], Any] = field(default_factory=dict)
+    names: Names = field(default_factory=Names)
+    owner_kinds: dict[str, Kind] = field(default_factory=dict)
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        return self.function.params
+
+
+class Program:
+    """The functions and guards of one compilation; `infer` fills in the kinds of a new specialisation."""
+
+    def __init__(self, infer: Callable[[Spec], None], inline: bool = True) -> None:
+        self._infer = infer
+        self.inline = inline
+        self.guards: dict[Path, Guard] = {}
+        self.codes: dict[int, CodeGuard] = {}
+        self.specs: dict[Any, Spec] = {}
+        self.depth = 0
+
+    # --- sources ----------------------------------------------------------------------------------------
+
+    def source_kind(self, value: Any, path: Path) -> Kind:
+        """The kind of a value found at `path`; it becomes a guard."""
+        kind = observe(value, path)
+        self.guards.setdefault(path, Guard(path, kind, type(value)))
+        return kind
+
+    def global_value(self, globals_: dict[str, Any], name: str) -> tuple[bool, Any]:
+        """Whether a global or builtin exists, and its value."""
+        if name in globals_:
+            return True, globals_[name]
+        if hasattr(builtins, name):
+            return True, getattr(builtins, name)
+        return False, None
+
+    def global_kind(self, globals_: dict[str, Any], name: str) -> Kind:
+        """The kind of a global or builtin."""
+        found, value = self.global_value(globals_, name)
+        return self.source_kind(value, (Root("global", name, globals_),)) if found else Unknown()
+
+    def cell_kind(self, cell: Any, name: str) -> Kind:
+        """The kind of a captured variable."""
+        try:
+            value = cell.cell_contents
+        except ValueError:
+            return Unknown()
+        return self.source_kind(value, (Root("cell", name, cell),))
+
+    def deep_kind(self, kind: Kind) -> Kind:
+        """A container's kind with the kinds of its items, each guarded (tuples and lists only)."""
+        from adcompiler.lattice import ListOf, TupleOf, join
+
+        if not isinstance(kind, Observed) or type(kind.value) not in (tuple, list) or len(kind.path) > 4:
+            return kind
+        items = [self.deep_kind(self.source_kind(v, (*kind.path, ("item", i)))) for i, v in enumerate(kind.value)]
+        self.guards[(*kind.path, ("len",))] = Guard((*kind.path, ("len",)), Known(len(items)), int)
+        if type(kind.value) is tuple:
+            return TupleOf(tuple(items))
+        merged: Kind | None = None
+        for item in items:
+            merged = join(merged, item, kind.path)
+        return ListOf(None, merged or Unknown())
+
+    # --- specialisations --------------------------------------------------------------------------------
+
+    def specialise(self, function: Any, kinds: tuple[Kind, ...]) -> Spec:
+        """The specialisation of a Python function for kinds of its parameters."""
+        code = function.__code__
+        key = (function if function.__closure__ else code, kinds)
+        if key not in self.specs:
+            self.codes[id(function)] = CodeGuard(function, code, function.__defaults__, function.__kwdefaults__)
+            cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
+            source = parse(function)
+            self._new(key, source, kinds, function.__globals__, cells, function)
+        return self._ready(key)
+
+    def specialise_local(self, closure: Any, kinds: tuple[Kind, ...]) -> Spec:
+        """The specialisation of a nested function; its captured variables are its first parameters."""
+        key = (closure.node, kinds)
+        if key not in self.specs:
+            owner: Spec = closure.owner
+            outer: Source = owner.function.source
+            source = Source(closure.node, closure.name, outer.file, outer.lines, getattr(closure.node, "lineno", 1))
+            self._new(key, source, kinds, owner.globals, owner.cells, None, closure.captures)
+        return self._ready(key)
+
+    def _new(
+        self,
+        key: Any,
+        source: Source,
+        kinds: tuple[Kind, ...],
+        globals_: dict[str, Any],
+        cells: dict[str, Any],
+        python: Any,
+        captures: tuple[str, ...] = (),
+    ) -> None:
+        names = Names(_identifiers(source))
+        function = lower(source, frozenset(cells) | frozenset(captures), names)
+        function = ir.Function(
+            function.name,
+            (*captures, *function.params),
+            function.body,
+            source,
+            function.locals | frozenset(captures),
+            frozenset(cells) - frozenset(captures),
+            function.origin,
+        )
+        name = "lambda_" if source.name == "<lambda>" else source.name
+        self.specs[key] = Spec(name, function, kinds, globals_, cells, self, python, names=names)
+
+    def _ready(self, key: Any) -> Spec:
+        """Infer a specialisation to a fixed point; one in progress (recursion) is returned with what is known so far."""
+        spec = self.specs[key]
+        if spec.done or getattr(spec, "busy", False):
+            return spec
+        spec.busy = True  # type: ignore[attr-defined]
+        for _ in range(5):
+            before = spec.result
+            self._infer(spec)
+            if spec.result == before:
+                break
+        else:
+            spec.result = Unknown()
+            self._infer(spec)
+        spec.done, spec.busy = True, False  # type: ignore[attr-defined]
+        return spec
+
+
+def _identifiers(source: Source) -> set[str]:
+    import gast
+
+    found: set[str] = set()
+    for node in gast.walk(source.node):
+        for name in (getattr(node, "id", None), getattr(node, "name", None), getattr(node, "attr", None)):
+            if isinstance(name, str):
+                found.add(name)
+    return found
+
+
+def signature_of(function: Any) -> inspect.Signature:
+    """A Python function's own signature (never that of what it wraps)."""
+    return inspect.signature(function, follow_wrapped=False)
+
+
+def is_inert_value(kind: Kind) -> bool:
+    """Whether a kind is surely without derivative and not numeric."""
+    return isinstance(kind, Inert) or (isinstance(kind, Known) and numeric(kind) is None)

@@ -1,0 +1,299 @@
+"""What a rule promises, checked on one call: its value, its cotangents, its manners and its declarations.
+
+In goes a case (a function and its arguments); out comes nothing, or an AssertionError that says what to change.
+"""
+
+import copy
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from adcompiler.ruleclaims import Variant, changed, check_kind, check_result, variants
+from adcompiler.rules.registry import Rule, key_name, lookup
+from adcompiler.runtime.tangents import scale, unthunk
+from adcompiler.runtime.walk import entries, is_array, is_constant, part
+from adcompiler.vectors import (
+    close,
+    combined,
+    direction,
+    has_complex,
+    has_tangent,
+    inner,
+    leaves,
+    magnitude,
+    moved,
+    random_like,
+    widened,
+)
+
+if TYPE_CHECKING:
+    from adcompiler.testing import Case
+
+_STEP = 1e-6
+
+
+@dataclass(frozen=True)
+class Application:
+    """One call of a rule: what went in, and what came out."""
+
+    label: str
+    key: Any
+    args: tuple[Any, ...]
+    kwargs: dict[str, Any]
+    rule: Rule
+    bound: inspect.BoundArguments
+    expected: Any
+    y: Any
+    pullback: Callable[[Any], Any]
+
+    def require(self, condition: Any, message: str) -> None:
+        """Raise AssertionError with `message` and the name of this call unless `condition` holds."""
+        if not condition:
+            raise AssertionError(f"{self.label}: {message}")
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """The arguments by the name of the rule's parameters, defaults included."""
+        return self.bound.arguments
+
+
+def check_rule(case: "Case") -> None:
+    """Check the rule of a function on one call, and on the same call with other dtypes and memory layouts.
+
+    Checked are: the value and its type; one cotangent for each parameter, None for what has no derivative, the shape
+    and dtype of the argument for the rest; the cotangents against central differences, for complex arguments in both
+    directions; that the pullback is linear, can be called twice, and changes nothing; what `result=` and `kind=`
+    declare. Raises AssertionError with a message that says what to change.
+    """
+    args, kwargs = case.inputs()
+    base = _apply(case.key, args, kwargs, str(case))
+    bars = _check_call(base)
+    _check_linear(base)
+    _check_differences(base, case.wrt)
+    for variant in variants(base.rule.kind):
+        _check_variant(case, variant, bars)
+    # A check that the inlined form of the rule gives the same numbers as the called one belongs here.
+
+
+def _apply(key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label: str) -> Application:
+    """Call the function and the first of its rules that does not decline."""
+    expected = _call(key, args, kwargs)
+    rules = lookup(key, [type(arg) for arg in args])
+    assert rules, f"{label}: {key_name(key)} has no rule for these types; register one with @rrule({key_name(key)})"
+    for rule in rules:
+        bound = _bind(rule, args, kwargs, label)
+        result = rule.function(*bound.args, **bound.kwargs)
+        if result is not NotImplemented:
+            pair = isinstance(result, tuple) and len(result) == 2
+            assert pair, f"{label}: the rule {rule.name} must return (y, pullback), not {result!r}"
+            return Application(label, key, args, kwargs, rule, bound, expected, *result)
+    raise AssertionError(f"{label}: every rule of {key_name(key)} returned NotImplemented")
+
+
+def _call(key: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return key(*args, **kwargs) if callable(key) else key.__get__(*args)  # a descriptor such as ndarray.T
+
+
+def _bind(rule: Rule, args: tuple[Any, ...], kwargs: dict[str, Any], label: str) -> inspect.BoundArguments:
+    try:
+        bound = rule.signature.bind(*args, **kwargs)
+    except TypeError as error:
+        accepted = f"{rule.name}{rule.signature}"
+        raise AssertionError(f"{label}: the rule must take this call, but it is {accepted}: {error}") from None
+    bound.apply_defaults()
+    return bound
+
+
+# One call
+
+
+def _check_call(call: Application) -> tuple[Any, ...]:
+    """Everything that holds for any arguments; returns the cotangents."""
+    before = copy.deepcopy((call.args, call.kwargs, call.y))
+    _check_value(call)
+    check_result(call)
+    check_kind(call)
+    y_bar = random_like(call.y, np.random.default_rng(5))
+    y_bar_before = copy.deepcopy(y_bar)
+    bars = _bars(call, y_bar)
+    _check_bars(call, bars)
+    call.require(_same(bars, _bars(call, y_bar)), "a second call of the pullback must give the same cotangents")
+    call.require(_same((call.args, call.kwargs, call.y), before), "the rule must not change its arguments or its value")
+    call.require(_same(y_bar, y_bar_before), "the pullback must not change y_bar")
+    _check_zero(call, y_bar)
+    if isinstance(call.y, float):
+        plain = _bars(call, float(y_bar))
+        call.require(close(plain, bars, 1e-5), "y_bar may be a Python float, and must then give the same cotangents")
+    return bars
+
+
+def _check_value(call: Application) -> None:
+    # One rule serves np.multiply and *, which differ in float or np.float64, and by a rounding in some functions.
+    y, expected = call.y, call.expected
+    alike = isinstance(y, type(expected)) or isinstance(expected, type(y))
+    call.require(
+        alike and _same(y, expected, roundings=4),
+        f"the rule's value must be the function's own: expected {expected!r}, got {y!r}",
+    )
+    call.require(_dtypes(y) == _dtypes(expected), f"the value must be of dtype {_dtypes(expected)}, not {_dtypes(y)}")
+
+
+def _check_zero(call: Application, y_bar: Any) -> None:
+    if not all(np.all(np.isfinite(leaf)) for value in call.parameters.values() for leaf in leaves(value)):
+        return
+    zeros = _bars(call, scale(y_bar, 0))
+    call.require(
+        all(not np.any(leaf) for leaf in leaves(zeros)),
+        "a zero cotangent must give zeros, also where a partial derivative is infinite; use a guarded division",
+    )
+
+
+def _bars(call: Application, y_bar: Any) -> tuple[Any, ...]:
+    bars = call.pullback(y_bar)
+    call.require(isinstance(bars, tuple), f"the pullback must return a tuple, not a {type(bars).__name__}")
+    names = ", ".join(call.parameters)
+    call.require(
+        len(bars) == len(call.parameters), f"the pullback must return one entry for each of {names}, not {len(bars)}"
+    )
+    return tuple(unthunk(bar) for bar in bars)
+
+
+def _same(a: Any, b: Any, roundings: int = 0) -> bool:
+    """Equality in which nan equals nan, and numbers may be a few roundings apart."""
+    if is_constant(a) and not is_array(a):
+        return bool(a == b)
+    children = entries(a)
+    if children is not None:
+        return len(children) == len(b) and all(_same(x, part(b, key), roundings) for key, x in children.items())
+    dtype = np.asarray(a).dtype
+    if dtype.kind not in "fc" or not roundings:
+        return np.array_equal(a, b, equal_nan=dtype.kind in "fc")
+    tolerance = roundings * np.finfo(dtype).eps
+    return np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=tolerance, atol=0, equal_nan=True)
+
+
+def _dtypes(y: Any) -> Any:
+    """The dtypes in `y`; a Python number has that of its NumPy scalar."""
+    if isinstance(y, (tuple, list)):
+        return tuple(map(_dtypes, y))
+    return np.asarray(y).dtype if isinstance(y, (float, complex)) else getattr(y, "dtype", type(y))
+
+
+def _check_bars(call: Application, bars: tuple[Any, ...]) -> None:
+    real_y = not any(np.iscomplexobj(leaf) for leaf in leaves(call.y))
+    single = _all_single([*call.parameters.values(), call.y])
+    for (name, value), bar in zip(call.parameters.items(), bars, strict=True):
+        if not has_tangent(value):
+            call.require(bar is None, f"{name} has no derivative, so its entry must be None, not {bar!r}")
+        elif bar is not None:
+            _check_bar(call, name, value, bar, real_y, single)
+
+
+def _check_bar(call: Application, name: str, value: Any, bar: Any, real_y: bool, single: bool) -> None:
+    children = entries(value)
+    if children is not None:
+        call.require(len(bar) == len(children), f"{name} has {len(children)} entries, its cotangent {len(bar)}")
+        for key, child in children.items():
+            entry = part(bar, key)
+            if entry is not None:
+                _check_bar(call, f"{name}[{key!r}]", child, entry, real_y, single)
+        return
+    shape, dtype = np.shape(value), np.asarray(bar).dtype
+    call.require(np.shape(bar) == shape, f"the cotangent of {name} must have shape {shape}, not {np.shape(bar)}")
+    call.require(dtype.kind in "fc", f"the cotangent of {name} must be of floats, not of dtype {dtype}")
+    if real_y and not np.iscomplexobj(value):
+        call.require(dtype.kind == "f", f"the cotangent of {name} must be real, as everything here is")
+    if single and is_array(value):
+        call.require(dtype in ("float32", "complex64"), f"the cotangent of {name} must stay single, not become {dtype}")
+
+
+def _all_single(values: list[Any]) -> bool:
+    """Whether there is a float32 or complex64 among the arrays, and nothing wider; Python numbers do not count."""
+    dtypes = {leaf.dtype.name for value in values for leaf in leaves(value) if is_array(leaf)}
+    return bool(dtypes) and dtypes <= {"float32", "complex64"}
+
+
+def _check_linear(call: Application) -> None:
+    rng = np.random.default_rng(11)
+    u, v = random_like(call.y, rng), random_like(call.y, rng)
+    bars = _bars(call, combined(u, v))
+    for name, bar, bar_u, bar_v in zip(call.parameters, bars, _bars(call, u), _bars(call, v), strict=True):
+        if bar is not None:
+            call.require(
+                close(bar, combined(bar_u, bar_v), 1e-9),
+                f"the pullback must be linear in y_bar, and the cotangent of {name} is not",
+            )
+
+
+# The same call with other arguments
+
+
+def _check_variant(case: "Case", variant: Variant, base_bars: tuple[Any, ...]) -> None:
+    args, kwargs = (changed(value, variant.change) for value in case.inputs())
+    try:
+        _call(case.key, args, kwargs)
+    except (TypeError, AttributeError, ValueError):
+        return  # the function itself does not take such arguments
+    call = _apply(case.key, args, kwargs, f"{case} with {variant.label}")
+    bars = _check_call(call)
+    if variant.tolerance is not None:
+        call.require(close(bars, base_bars, variant.tolerance), "the cotangents must be those of ordinary arrays")
+    elif variant.differences:
+        _check_differences(call, case.wrt)
+
+
+# Finite differences
+
+
+def _check_differences(call: Application, wrt: tuple[int | str, ...] | None) -> None:
+    """Compare <bar, v> with <y_bar, J v> for random directions v of one argument at a time."""
+    rng = np.random.default_rng(13)
+    y_bar = random_like(call.y, rng)
+    bars = dict(zip(call.parameters, _bars(call, y_bar), strict=True))
+    names = list(call.parameters)
+    chosen = names if wrt is None else [names[i] if isinstance(i, int) else i for i in wrt]
+    for name in chosen:
+        if _is_given(call, name) and has_tangent(call.parameters[name]):
+            for imaginary in (False, True) if has_complex(call.parameters[name]) else (False,):
+                _check_direction(call, name, bars[name], y_bar, rng, imaginary)
+
+
+def _check_direction(
+    call: Application, name: str, bar: Any, y_bar: Any, rng: np.random.Generator, imaginary: bool
+) -> None:
+    value = widened(call.parameters[name])
+    v = direction(value, rng, imaginary)
+    forward, backward = (_call_moved(call, name, moved(value, v, step)) for step in (_STEP, -_STEP))
+    expected = (inner(y_bar, forward) - inner(y_bar, backward)) / (2 * _STEP)
+    actual = 0.0 if bar is None else inner(bar, v)
+    scale = 1 + abs(expected) + magnitude(y_bar) * magnitude(forward) * 1e-3
+    tolerance = (1e-3 if _all_single([*call.parameters.values(), call.y]) else 1e-6) * scale
+    part_of = "imaginary direction of " if imaginary else ""
+    hint = "; its entry is None, which says that there is no derivative" if bar is None else ""
+    call.require(
+        abs(actual - expected) <= tolerance,
+        f"wrong cotangent of {part_of}{name}: central differences give {expected:.8g} along a random direction, "
+        f"the pullback {actual:.8g}{hint}",
+    )
+
+
+def _is_given(call: Application, name: str) -> bool:
+    """Whether the call itself gives an argument for the parameter, and not its default."""
+    position = list(call.parameters).index(name)
+    return position < len(call.args) or name in call.kwargs
+
+
+def _call_moved(call: Application, name: str, value: Any) -> Any:
+    """The function at the same arguments, in double precision, with another one for the parameter `name`."""
+    args, kwargs = list(widened(call.args)), widened(call.kwargs)
+    position = list(call.parameters).index(name)
+    if call.rule.signature.parameters[name].kind is inspect.Parameter.VAR_POSITIONAL:
+        args[position:] = value
+    elif position < len(args):
+        args[position] = value
+    else:
+        kwargs[name] = value
+    return _call(call.key, tuple(args), kwargs)

@@ -1,0 +1,204 @@
+"""A rule's own source as a template: what the forward keeps, and one expression per cotangent.
+
+    def multiply(a, b):                         params    a, b
+        y = a * b                               result    y
+        a_shape, b_shape = shape(a), shape(b)   forward   a_shape := shape(a), b_shape := shape(b)
+
+        def pullback(y_bar):                    entries   fit(y_bar * conj(b), a_shape),
+            return fit(...), fit(...)                     fit(y_bar * conj(a), b_shape)
+
+        return y, pullback
+
+A rule whose text has another form (a loop, `try`, an early return, ...) has no template and is called as it stands.
+"""
+
+from __future__ import annotations
+
+import builtins
+import inspect
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+import gast
+
+from adcompiler import ir
+from adcompiler.errors import SourceNotFoundError
+from adcompiler.normalise import BINARY, COMPARE, UNARY
+from adcompiler.parse import parse
+from adcompiler.rules.registry import Rule
+from adcompiler.runtime.shapes import conj, fit, shape
+from adcompiler.scope import parameters
+
+
+class NotInlinable(Exception):
+    """The rule's text is not straight-line."""
+
+
+@dataclass(frozen=True)
+class Let:
+    """`name := value`."""
+
+    name: str
+    value: ir.Expr
+
+
+@dataclass(frozen=True)
+class Choose:
+    """`if test` on facts; the last `orelse` is right in every case."""
+
+    test: ir.Expr
+    body: tuple[Any, ...]
+    orelse: tuple[Any, ...]
+
+
+Steps = tuple[Let | Choose, ...]
+
+
+@dataclass(frozen=True)
+class RuleText:
+    """The template of a rule."""
+
+    params: tuple[str, ...]
+    forward: Steps
+    result: str
+    cotangent: str
+    backward: Steps
+    entries: tuple[ir.Expr | None, ...]
+
+
+@lru_cache(maxsize=None)
+def rule_text(rule: Rule) -> RuleText | None:
+    """The template of a rule, or None if the rule is opaque."""
+    if rule.options:
+        return None
+    try:
+        return _from_partials(rule) if rule.partials else _from_function(rule.function)
+    except (NotInlinable, SourceNotFoundError):
+        return None
+
+
+def _from_partials(rule: Rule) -> RuleText:
+    names = tuple(rule.signature.parameters)
+    lets, entries = [], []
+    for name, partial in zip(names, rule.partials, strict=True):
+        node = parse(partial).node
+        reader = _Reader(partial, set(parameters(node)))
+        slope = ir.Call(ir.Static(conj, "conj"), (reader.expr(node.body),))
+        lets.append(Let(f"{name}_shape", ir.Call(ir.Static(shape, "shape"), (ir.Name(name),))))
+        product = ir.Op("*", (ir.Name("out_bar"), slope))
+        entries.append(ir.Call(ir.Static(fit, "fit"), (product, ir.Name(f"{name}_shape"))))
+    return RuleText(names, tuple(lets), "out", "out_bar", (), tuple(entries))
+
+
+def _from_function(function: Any) -> RuleText:
+    node = parse(function).node
+    if not isinstance(node, gast.FunctionDef):
+        raise NotInlinable
+    body = [s for s in node.body if not _is_docstring(s)]
+    if len(body) < 2 or not isinstance(body[-1], gast.Return) or not isinstance(body[-2], gast.FunctionDef):
+        raise NotInlinable
+    result, pullback = _returned(body[-1]), body[-2]
+    reader = _Reader(function, set(parameters(node)))
+    forward = reader.steps(body[:-2])
+    (cotangent,) = parameters(pullback)
+    reader.known |= {cotangent}
+    inner = [s for s in pullback.body if not _is_docstring(s)]
+    if not isinstance(inner[-1], gast.Return) or not isinstance(inner[-1].value, gast.Tuple):
+        raise NotInlinable
+    backward = reader.steps(inner[:-1])
+    entries = tuple(None if _is_none(e) else reader.expr(e) for e in inner[-1].value.elts)
+    if len(entries) != len(parameters(node)):
+        raise NotInlinable
+    return RuleText(parameters(node), forward, result, cotangent, backward, entries)
+
+
+def _returned(node: gast.Return) -> str:
+    match node.value:
+        case gast.Tuple(elts=[gast.Name(id=result), gast.Name()]):
+            return result  # type: ignore[no-any-return]
+    raise NotInlinable
+
+
+def _is_docstring(node: gast.AST) -> bool:
+    return isinstance(node, gast.Expr) and isinstance(node.value, gast.Constant)
+
+
+def _is_none(node: gast.AST) -> bool:
+    no_tangent = isinstance(node, gast.Name) and node.id in ("NO_TANGENT", "ZERO")
+    return no_tangent or (isinstance(node, gast.Constant) and node.value is None)
+
+
+class _Reader:
+    """Reads the pure expressions of a rule's text; free names are resolved in the rule's own module."""
+
+    def __init__(self, function: Any, known: set[str]) -> None:
+        self.globals = function.__globals__
+        self.closure = inspect.getclosurevars(function).nonlocals if function.__closure__ else {}
+        self.known = known
+
+    def steps(self, nodes: list[gast.AST]) -> Steps:
+        out: list[Let | Choose] = []
+        for node in nodes:
+            match node:
+                case gast.Assign(targets=[gast.Name(id=name)]):
+                    out.append(Let(name, self.expr(node.value)))
+                    self.known.add(name)
+                case gast.Assign(targets=[gast.Tuple(elts=names)]) if isinstance(node.value, gast.Tuple):
+                    values = [self.expr(v) for v in node.value.elts]
+                    out.extend(Let(n.id, v) for n, v in zip(names, values, strict=True))
+                    self.known |= {n.id for n in names}
+                case gast.If():
+                    out.append(Choose(self.expr(node.test), self.steps(node.body), self.steps(node.orelse)))
+                case gast.Pass():
+                    pass
+                case _:
+                    raise NotInlinable
+        return tuple(out)
+
+    def expr(self, node: Any) -> ir.Expr:
+        match node:
+            case gast.Constant():
+                return ir.Const(node.value)
+            case gast.Name():
+                return ir.Name(node.id) if node.id in self.known else self.free(node.id)
+            case gast.BinOp():
+                return ir.Op(BINARY[type(node.op)], (self.expr(node.left), self.expr(node.right)))
+            case gast.UnaryOp():
+                op, operand = UNARY[type(node.op)], self.expr(node.operand)
+                negative = op == "-" and isinstance(operand, ir.Const)
+                return ir.Const(-operand.value) if negative else ir.Op(op, (operand,))  # type: ignore[attr-defined]
+            case gast.Compare(ops=[op], comparators=[right]):
+                return ir.Op(COMPARE[type(op)], (self.expr(node.left), self.expr(right)))
+            case gast.BoolOp():
+                return ir.BoolOp("and" if isinstance(node.op, gast.And) else "or", tuple(map(self.expr, node.values)))
+            case gast.IfExp():
+                return ir.IfExp(self.expr(node.test), self.expr(node.body), self.expr(node.orelse))
+            case gast.Attribute():
+                return ir.Attr(self.expr(node.value), node.attr)
+            case gast.Subscript():
+                return ir.Item(self.expr(node.value), self.index(node.slice))
+            case gast.Tuple() | gast.List():
+                form = "tuple" if isinstance(node, gast.Tuple) else "list"
+                return ir.Seq(form, tuple(self.star(e) for e in node.elts))
+            case gast.Call():
+                kwargs = tuple((k.arg, self.expr(k.value)) for k in node.keywords)
+                return ir.Call(self.expr(node.func), tuple(self.star(a) for a in node.args), kwargs)
+        raise NotInlinable
+
+    def star(self, node: Any) -> ir.Expr:
+        return ir.Star(self.expr(node.value)) if isinstance(node, gast.Starred) else self.expr(node)
+
+    def index(self, node: Any) -> ir.Expr:
+        match node:
+            case gast.Slice():
+                return ir.Slice(*(p if p is None else self.expr(p) for p in (node.lower, node.upper, node.step)))
+            case gast.Tuple():
+                return ir.Seq("tuple", tuple(map(self.index, node.elts)))
+        return self.expr(node)
+
+    def free(self, name: str) -> ir.Expr:
+        for space in (self.closure, self.globals, vars(builtins)):
+            if name in space:
+                return ir.Static(space[name], name)
+        raise NotInlinable

@@ -1,0 +1,115 @@
+"""Which names of a function are its own: what a block binds, what a nested function captures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import gast
+
+_SCOPES = (gast.FunctionDef, gast.AsyncFunctionDef, gast.Lambda, gast.ClassDef)
+_COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """`bound`: names the function binds (parameters included); `outer`: those it declares `global` or `nonlocal`."""
+
+    bound: frozenset[str]
+    outer: frozenset[str]
+    generator: bool
+
+
+def scope_of(node: gast.FunctionDef | gast.Lambda) -> Scope:
+    """The scope of a function definition."""
+    body = node.body if isinstance(node.body, list) else [node.body]
+    outer = {n for stmt in body for d in own_nodes(stmt) if isinstance(d, gast.Global | gast.Nonlocal) for n in d.names}
+    bound = {n for stmt in body for n in bindings(stmt)} | set(parameters(node))
+    generator = any(isinstance(d, gast.Yield | gast.YieldFrom) for stmt in body for d in own_nodes(stmt))
+    return Scope(frozenset(bound - outer), frozenset(outer), generator)
+
+
+def parameters(node: gast.FunctionDef | gast.Lambda) -> tuple[str, ...]:
+    """Parameter names in the order positional, *args, keyword-only, **kwargs."""
+    a = node.args
+    extra = [a.vararg] if a.vararg else []
+    last = [a.kwarg] if a.kwarg else []
+    return tuple(p.id for p in [*a.posonlyargs, *a.args, *extra, *a.kwonlyargs, *last])
+
+
+def own_nodes(node: gast.AST) -> Iterator[gast.AST]:
+    """The nodes of a statement or expression that belong to the function itself, not to a nested scope.
+
+    A nested definition is yielded but not entered, except for its decorators and defaults; a comprehension is
+    entered, since a walrus inside binds in the function.
+    """
+    yield node
+    if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda):
+        inner = [*getattr(node, "decorator_list", []), *node.args.defaults, *node.args.kw_defaults]
+        children: list[gast.AST] = [d for d in inner if d is not None]
+    elif isinstance(node, gast.ClassDef):
+        children = [*node.decorator_list, *node.bases]
+    else:
+        children = list(gast.iter_child_nodes(node))
+    for child in children:
+        yield from own_nodes(child)
+
+
+def bindings(node: gast.AST) -> Iterator[str]:
+    """The names that a statement or expression binds in the function itself."""
+    for d in _outside_comprehension_targets(node):
+        match d:
+            case gast.Name() if isinstance(d.ctx, gast.Store | gast.Del):
+                yield d.id
+            case gast.FunctionDef() | gast.AsyncFunctionDef() | gast.ClassDef():
+                yield d.name
+            case gast.Import() | gast.ImportFrom():
+                yield from ((a.asname or a.name).split(".")[0] for a in d.names)
+            case gast.ExceptHandler() if d.name is not None:
+                yield d.name.id if isinstance(d.name, gast.Name) else d.name
+            case gast.MatchAs() | gast.MatchStar() if d.name is not None:
+                yield d.name
+            case gast.MatchMapping() if d.rest is not None:
+                yield d.rest
+
+
+def _outside_comprehension_targets(node: gast.AST) -> Iterator[gast.AST]:
+    """As `own_nodes`, but the targets of comprehensions, which are local to them, are left out."""
+    skip = {
+        id(t)
+        for c in own_nodes(node)
+        if isinstance(c, _COMPREHENSIONS)
+        for g in c.generators
+        for t in gast.walk(g.target)
+    }
+    return (d for d in own_nodes(node) if id(d) not in skip)
+
+
+def loads(node: gast.AST) -> frozenset[str]:
+    """All names read anywhere below a node, nested scopes included and their own names left out."""
+    found: set[str] = set()
+    _loads(node, frozenset(), found)
+    return frozenset(found)
+
+
+def _loads(node: gast.AST, hidden: frozenset[str], found: set[str]) -> None:
+    if isinstance(node, gast.Name):
+        if not isinstance(node.ctx, gast.Param) and node.id not in hidden and isinstance(node.ctx, gast.Load | gast.Del):
+            found.add(node.id)
+        return
+    if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda):
+        inner = scope_of(node)
+        for d in [*getattr(node, "decorator_list", []), *node.args.defaults, *node.args.kw_defaults]:
+            if d is not None:
+                _loads(d, hidden, found)
+        for child in node.body if isinstance(node.body, list) else [node.body]:
+            _loads(child, hidden | inner.bound, found)
+        return
+    if isinstance(node, _COMPREHENSIONS):
+        hidden = hidden | {
+            n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)
+        }
+    if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name) and node.target.id not in hidden:
+        found.add(node.target.id)
+    for child in gast.iter_child_nodes(node):
+        _loads(child, hidden, found)

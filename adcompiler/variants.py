@@ -1,0 +1,114 @@
+"""The compiled variants of one function: a chain of entries, the newest first, and what is done when none fits."""
+
+from __future__ import annotations
+
+import inspect
+import types
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from adcompiler.entry import make_entry
+from adcompiler.errors import DifferentiationError, UnsupportedSyntaxError, refuse
+from adcompiler.module import generated_lines
+from adcompiler.pipeline import LOCK, Compiled, Request, compile_request
+from adcompiler.rules.registry import on_register
+
+Finish = Callable[..., Any]
+_all: weakref.WeakSet[Variants] = weakref.WeakSet()
+_MOST = 64
+
+
+class Variants:
+    """What `gradient(f)` and its relatives call: `first` is the entry to try first.
+
+    `plan(arguments)` says which parameters are wanted; `finisher(compiled)` makes the function that turns the forward's
+    result into what the user gets.
+    """
+
+    def __init__(
+        self,
+        function: types.FunctionType,
+        plan: Callable[[inspect.Signature, dict[str, Any]], frozenset[str]],
+        finisher: Callable[[Compiled], Finish],
+        single_use: bool,
+        inline: bool = True,
+    ) -> None:
+        self.function = function
+        self.plan = plan
+        self.finisher = finisher
+        self.single_use = single_use
+        self.inline = inline
+        self.signature = inspect.signature(function, follow_wrapped=False)
+        self.code = function.__code__
+        self.first: Callable[..., Any] = self.miss
+        self.count = 0
+        _all.add(self)
+
+    def forget(self) -> None:
+        """Compile anew at the next call."""
+        self.first, self.count = self.miss, 0
+
+    def miss(self, *args: Any, **kwargs: Any) -> Any:
+        """No variant fits: make one, put it in front, and run it."""
+        if self.code is not self.function.__code__:
+            self.code = self.function.__code__
+            self.signature = inspect.signature(self.function, follow_wrapped=False)
+        compiled = self.compiled(args, kwargs)
+        with LOCK:
+            if self.count >= _MOST:
+                self.forget()
+            entry = make_entry(compiled, self.first, self.finisher(compiled))
+            direct = make_entry(compiled, _refused(self.function), self.finisher(compiled))
+            self.first = entry
+            self.count += 1
+        return direct(*args, **kwargs)
+
+    def compiled(self, args: Any, kwargs: Any) -> Compiled:
+        """The compilation for the arguments of one call."""
+        arguments = self.bound(args, kwargs)
+        wanted = self.plan(self.signature, arguments)
+        return compile_request(Request(self.function, arguments, wanted, self.single_use, self.inline))
+
+    def bound(self, args: Any, kwargs: Any) -> dict[str, Any]:
+        """Parameter → value, as Python binds them (Python's own TypeError if they do not fit)."""
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError:
+            self.function(*args, **kwargs)
+            raise
+        bound.apply_defaults()
+        return dict(bound.arguments)
+
+
+def _refused(function: Any) -> Callable[..., Any]:
+    def other(*args: Any, **kwargs: Any) -> Any:
+        raise refuse(
+            UnsupportedSyntaxError,
+            f"{function.__qualname__} does not fit the version that was just compiled for it",
+            None,
+            "Something it reads changes while it is compiled or called.",
+            "Pass what changes as an argument.",
+        )
+
+    return other
+
+
+def explained(error: BaseException) -> None:
+    """Add the user's line to an exception that comes out of generated code."""
+    places = list(generated_lines(error))
+    if not places:
+        return
+    file, line, text = places[-1]
+    note = f'  File "{file}", line {line}\n    {text}'
+    notes = getattr(error, "__notes__", [])
+    if note not in notes and not (isinstance(error, DifferentiationError) and error.origin is not None):
+        error.add_note(note)
+
+
+def _forget_all(keys: Any) -> None:
+    for variants in list(_all):
+        variants.forget()
+
+
+on_register(_forget_all)

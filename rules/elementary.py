@@ -1,0 +1,328 @@
+"""Rules for elementwise functions of one argument, and its limits: mostly a table of derivatives."""
+
+import numpy as np
+
+from adcompiler.rules.registry import rrule, scalar_rule
+from adcompiler.runtime.elementary import divide_strong
+from adcompiler.runtime.guarded import (
+    angle_bar,
+    divide_root,
+    filler_bar,
+    imag_bar,
+    nan_to_num_bar,
+    share_high,
+    share_inside,
+    share_low,
+    sign,
+    sign_bar,
+    sqrt_bar,
+    take_share,
+)
+from adcompiler.runtime.shapes import conj, fit, real, shape
+from adcompiler.runtime.special import bessel_i1, sinc_slope
+
+LOG_2 = float(np.log(2))
+LOG_10 = float(np.log(10))
+DEGREE = float(np.pi / 180)
+
+# Entire functions, or singular only where the value is too
+
+scalar_rule(np.exp, lambda x, out: out)
+scalar_rule(np.exp2, lambda x, out: out * LOG_2)
+scalar_rule(np.expm1, lambda x, out: out + 1)
+scalar_rule(np.sin, lambda x: np.cos(x))
+scalar_rule(np.cos, lambda x: -np.sin(x))
+scalar_rule(np.tan, lambda x, out: 1 + out * out)
+scalar_rule(np.arctan, lambda x: 1 / (1 + x * x))
+scalar_rule(np.sinh, lambda x: np.cosh(x))
+scalar_rule(np.cosh, lambda x: np.sinh(x))
+scalar_rule(np.tanh, lambda x, out: 1 - out * out)
+scalar_rule(np.arcsinh, lambda x: 1 / np.sqrt(1 + x * x))
+scalar_rule(np.square, lambda x: 2 * x)
+scalar_rule(np.deg2rad, lambda x: DEGREE)
+scalar_rule(np.radians, lambda x: DEGREE)
+scalar_rule(np.rad2deg, lambda x: 1 / DEGREE)
+scalar_rule(np.degrees, lambda x: 1 / DEGREE)
+scalar_rule(np.sinc, lambda x: sinc_slope(x))
+scalar_rule(np.i0, lambda x: bessel_i1(x), kind="where")  # DLMF 10.29.3
+scalar_rule(np.fabs, lambda x: sign(x))
+
+# Conversions keep the derivative
+
+scalar_rule(np.float16, lambda x: 1.0, result="same")
+scalar_rule(np.float32, lambda x: 1.0, result="same")
+scalar_rule(np.float64, lambda x: 1.0, result="same")
+scalar_rule(np.longdouble, lambda x: 1.0, result="same")
+scalar_rule(np.complex64, lambda x: 1.0, result="same")
+scalar_rule(np.complex128, lambda x: 1.0, result="same")
+
+
+# Functions with a pole or a branch point: a cotangent of zero stays zero there
+
+
+@rrule(np.log, result="fresh", kind="elementwise")
+def log(x):
+    y = np.log(x)
+
+    def pullback(y_bar):
+        return (divide_strong(y_bar, conj(x)),)
+
+    return y, pullback
+
+
+@rrule(np.log2, result="fresh", kind="elementwise")
+def log2(x):
+    y = np.log2(x)
+
+    def pullback(y_bar):
+        return (divide_strong(y_bar, LOG_2 * conj(x)),)
+
+    return y, pullback
+
+
+@rrule(np.log10, result="fresh", kind="elementwise")
+def log10(x):
+    y = np.log10(x)
+
+    def pullback(y_bar):
+        return (divide_strong(y_bar, LOG_10 * conj(x)),)
+
+    return y, pullback
+
+
+@rrule(np.log1p, result="fresh", kind="elementwise")
+def log1p(x):
+    y = np.log1p(x)
+
+    def pullback(y_bar):
+        return (divide_strong(y_bar, conj(1 + x)),)
+
+    return y, pullback
+
+
+@rrule(np.sqrt, result="fresh", kind="elementwise")
+def sqrt(x):
+    y = np.sqrt(x)
+
+    def pullback(y_bar):
+        return (sqrt_bar(y_bar, conj(y)),)
+
+    return y, pullback
+
+
+@rrule(np.cbrt, result="fresh", kind="elementwise")
+def cbrt(x):
+    y = np.cbrt(x)
+
+    def pullback(y_bar):
+        return (divide_strong(y_bar, 3 * y * y),)
+
+    return y, pullback
+
+
+@rrule(np.reciprocal, result="fresh", kind="elementwise")
+def reciprocal(x):
+    y = np.reciprocal(x)
+
+    def pullback(y_bar):
+        return (-divide_strong(divide_strong(y_bar, conj(x)), conj(x)),)
+
+    return y, pullback
+
+
+@rrule(np.arcsin, result="fresh", kind="elementwise")
+def arcsin(x):
+    y = np.arcsin(x)
+
+    def pullback(y_bar):
+        return (divide_root(y_bar, conj((1 - x) * (1 + x))),)
+
+    return y, pullback
+
+
+@rrule(np.arccos, result="fresh", kind="elementwise")
+def arccos(x):
+    y = np.arccos(x)
+
+    def pullback(y_bar):
+        return (-divide_root(y_bar, conj((1 - x) * (1 + x))),)
+
+    return y, pullback
+
+
+@rrule(np.arccosh, result="fresh", kind="elementwise")
+def arccosh(x):
+    """Two roots, because the cut of the function is along x < 1 (DLMF 4.38.10)."""
+    y = np.arccosh(x)
+
+    def pullback(y_bar):
+        return (divide_root(divide_root(y_bar, conj(x - 1)), conj(x + 1)),)
+
+    return y, pullback
+
+
+@rrule(np.arctanh, result="fresh", kind="elementwise")
+def arctanh(x):
+    y = np.arctanh(x)
+
+    def pullback(y_bar):
+        return (divide_strong(y_bar, conj((1 - x) * (1 + x))),)
+
+    return y, pullback
+
+
+@rrule(np.sign, result="fresh", kind="elementwise")
+def sign_(x):
+    y = np.sign(x)
+
+    def pullback(y_bar):
+        return (sign_bar(y_bar, x, y),)
+
+    return y, pullback
+
+
+# Parts of complex numbers; the gradient of a real loss is d/dRe + i d/dIm
+
+
+@rrule(np.real, np.ndarray.real, np.generic.real, float.real, complex.real, result="same", kind="like")
+def real_(val):
+    y = np.real(val)
+
+    def pullback(y_bar):
+        return (real(y_bar),)
+
+    return y, pullback
+
+
+@rrule(np.imag, np.ndarray.imag, np.generic.imag, float.imag, complex.imag, result="same", kind="like")
+def imag_(val):
+    y = np.imag(val)
+
+    def pullback(y_bar):
+        return (imag_bar(y_bar, val),)
+
+    return y, pullback
+
+
+@rrule(np.conjugate, result="fresh", kind="elementwise")
+def conjugate(x):
+    y = np.conjugate(x)
+
+    def pullback(y_bar):
+        return (conj(y_bar),)
+
+    return y, pullback
+
+
+CONJUGATES = (np.ndarray.conj, np.ndarray.conjugate, np.generic.conj, np.generic.conjugate)
+
+
+@rrule(*CONJUGATES, float.conjugate, complex.conjugate, result="same", kind="like")
+def conjugate_method(x):
+    y = x.conjugate()
+
+    def pullback(y_bar):
+        return (conj(y_bar),)
+
+    return y, pullback
+
+
+@rrule(np.angle, result="fresh", kind="elementwise_real")
+def angle(z, deg=False):
+    y = np.angle(z, deg)
+    unit = 1 / DEGREE if deg else 1.0
+
+    def pullback(y_bar):
+        return angle_bar(unit * y_bar, z), None
+
+    return y, pullback
+
+
+@rrule(np.real_if_close, result="same", kind=None)
+def real_if_close(a, tol=100):
+    y = np.real_if_close(a, tol)
+    a_shape = shape(a)
+
+    def pullback(y_bar):
+        return fit(y_bar, a_shape), None
+
+    return y, pullback
+
+
+# Limits and replacements
+
+
+@rrule(np.clip, result="fresh", kind="elementwise")
+def clip(a, a_min=None, a_max=None, *, min=None, max=None):
+    """An end may be given under either of its two names; at an end the array and the end share."""
+    if min is None:
+        low = a_min
+    else:
+        low = min
+    if max is None:
+        high = a_max
+    else:
+        high = max
+    y = np.clip(a, low, high)
+    a_shape, low_shape, high_shape = shape(a), shape(low), shape(high)
+    inside, below, above = share_inside(a, low, high), share_low(a, low, high), share_high(a, low, high)
+
+    def pullback(y_bar):
+        if a_min is None:
+            a_min_bar = None
+        else:
+            a_min_bar = fit(take_share(y_bar, below), low_shape)
+        if a_max is None:
+            a_max_bar = None
+        else:
+            a_max_bar = fit(take_share(y_bar, above), high_shape)
+        if min is None:
+            min_bar = None
+        else:
+            min_bar = fit(take_share(y_bar, below), low_shape)
+        if max is None:
+            max_bar = None
+        else:
+            max_bar = fit(take_share(y_bar, above), high_shape)
+        return fit(take_share(y_bar, inside), a_shape), a_min_bar, a_max_bar, min_bar, max_bar
+
+    return y, pullback
+
+
+@rrule(np.ndarray.clip, result="fresh", kind="elementwise")
+def clip_method(a, min=None, max=None):
+    y = a.clip(min, max)
+    a_shape, min_shape, max_shape = shape(a), shape(min), shape(max)
+    inside, below, above = share_inside(a, min, max), share_low(a, min, max), share_high(a, min, max)
+
+    def pullback(y_bar):
+        if min is None:
+            min_bar = None
+        else:
+            min_bar = fit(take_share(y_bar, below), min_shape)
+        if max is None:
+            max_bar = None
+        else:
+            max_bar = fit(take_share(y_bar, above), max_shape)
+        return fit(take_share(y_bar, inside), a_shape), min_bar, max_bar
+
+    return y, pullback
+
+
+@rrule(np.nan_to_num, result="fresh", kind="elementwise")
+def nan_to_num(x, *, nan=0.0, posinf=None, neginf=None):
+    y = np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+    nan_shape, posinf_shape, neginf_shape = shape(nan), shape(posinf), shape(neginf)
+
+    def pullback(y_bar):
+        if posinf is None:
+            posinf_bar = None
+        else:
+            posinf_bar = fit(filler_bar(y_bar, x, np.isposinf), posinf_shape)
+        if neginf is None:
+            neginf_bar = None
+        else:
+            neginf_bar = fit(filler_bar(y_bar, x, np.isneginf), neginf_shape)
+        return nan_to_num_bar(y_bar, x), fit(filler_bar(y_bar, x, np.isnan), nan_shape), posinf_bar, neginf_bar
+
+    return y, pullback

@@ -1,0 +1,48 @@
+"""Rules for norms. The cotangent of the zero vector and of the zero matrix is 0, the one at a local optimum."""
+
+import numpy as np
+
+from adcompiler.rules.registry import rrule
+from adcompiler.runtime.elementary import divide_singular
+from adcompiler.runtime.norms import norm_bar, order_bar, vector_norm_bar
+from adcompiler.runtime.reduction import keep_dims
+
+
+@rrule(np.linalg.norm, result="fresh", kind="reduction")
+def norm(x, ord=None, axis=None, keepdims=False):
+    y = np.linalg.norm(x, ord, axis, keepdims)
+
+    def pullback(y_bar):
+        if ord is None:
+            x_bar = keep_dims(divide_singular(y_bar, y), axis, keepdims) * x
+        else:
+            x_bar = norm_bar(y_bar, y, x, ord, axis, keepdims)
+        ord_bar = order_bar(keep_dims(y_bar, axis, keepdims), keep_dims(y, axis, keepdims), x, ord, axis)
+        return x_bar, ord_bar, None, None
+
+    return y, pullback
+
+
+@rrule(np.linalg.vector_norm, result="fresh", kind="reduction")
+def vector_norm(x, *, axis=None, keepdims=False, ord=2):
+    y = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
+
+    def pullback(y_bar):
+        if ord == 2:
+            x_bar = keep_dims(divide_singular(y_bar, y), axis, keepdims) * x
+        else:
+            x_bar = vector_norm_bar(keep_dims(y_bar, axis, keepdims), keep_dims(y, axis, keepdims), x, ord, axis)
+        ord_bar = order_bar(keep_dims(y_bar, axis, keepdims), keep_dims(y, axis, keepdims), x, ord, axis)
+        return x_bar, None, None, ord_bar
+
+    return y, pullback
+
+
+@rrule(np.linalg.matrix_norm, result="fresh", kind="array")
+def matrix_norm(x, *, keepdims=False, ord="fro"):
+    y = np.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
+
+    def pullback(y_bar):
+        return norm_bar(y_bar, y, x, ord, (-2, -1), keepdims), None, None
+
+    return y, pullback

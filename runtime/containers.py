@@ -1,0 +1,45 @@
+"""Cotangents of containers, and buffers that a reverse loop may write into."""
+
+from typing import Any
+
+import numpy as np
+
+from adcompiler.runtime.shapes import broadcast
+
+
+def one_item(length: int, index: Any = None, value: Any = None) -> list[Any]:
+    """The cotangent of a list of `length` items of which only the one at `index` was read."""
+    out: list[Any] = [None] * length
+    if index is not None:
+        out[index] = value
+    return out
+
+
+def owned_list(c: Any, length: int) -> list[Any]:
+    """The cotangent of a list as a new list that may be written into; None is zero."""
+    return [None] * length if c is None else list(c)
+
+
+def owned(c: Any, shape: tuple[int, ...], dtype: type = float) -> Any:
+    """The cotangent `c` (None is zero) as a new array of `shape` that may be added to in place."""
+    if c is None:
+        return np.zeros(shape, dtype)
+    full = np.array(broadcast(c, shape))
+    return full if full.dtype.kind in "fc" else full.astype(dtype)
+
+
+def from_items(items: Any, shape: tuple[int, ...] | None) -> Any:
+    """The cotangent of an array from those of the rows (or elements) it was unpacked into."""
+    present = [np.asarray(i) for i in items if i is not None]
+    if shape is None:
+        shape = (len(items), *(present[0].shape if present else ()))
+    out = np.zeros(shape, np.result_type(float, *present) if any(p.dtype.kind == "c" for p in present) else float)
+    for i, item in enumerate(items):
+        if item is not None:
+            out[i] = item
+    return out
+
+
+def snapshot(x: Any) -> Any:
+    """The value of `x` as it is now: arrays are copied, numbers are immutable."""
+    return x.copy() if isinstance(x, np.ndarray) else x

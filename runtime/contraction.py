@@ -1,0 +1,75 @@
+"""The pullback of `np.einsum`: for each operand another einsum, of the cotangent and of all other operands."""
+
+import math
+import string
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from adcompiler.runtime.shapes import Shape, fit, ndim, shape
+
+# Above this many multiplications it pays to search for an order of contraction, and to use matrix products.
+_WORTH_A_SEARCH = 20_000
+
+
+def einsum_bars(c: Any, subscripts: str, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """The cotangents of all `operands` of ``np.einsum(subscripts, *operands)``."""
+    terms, out = einsum_terms(subscripts, tuple(ndim(operand) for operand in operands))
+    return tuple(_operand_bar(c, position, terms, out, operands) for position in range(len(operands)))
+
+
+@lru_cache(maxsize=256)
+def einsum_terms(subscripts: str, ranks: tuple[int, ...]) -> tuple[list[str], str]:
+    """The subscripts of each operand and of the result, in letters only and with the result always given.
+
+    >>> einsum_terms("ij,j", (2, 1))
+    (['ij', 'j'], 'i')
+    >>> einsum_terms("...i->...", (3,))
+    (['abi'], 'ab')
+    """
+    inputs, arrow, out = subscripts.replace(" ", "").partition("->")
+    terms = inputs.split(",")
+    extra = [rank - len(term) + 3 if "..." in term else 0 for term, rank in zip(terms, ranks, strict=True)]
+    pool = [letter for letter in string.ascii_letters if letter not in subscripts][: max(extra)]
+    terms = [term.replace("...", "".join(pool[len(pool) - n :])) for term, n in zip(terms, extra, strict=True)]
+    if arrow:
+        return terms, out.replace("...", "".join(pool))
+    letters = "".join(terms)
+    single = sorted(letter for letter in letters if letters.count(letter) == 1 and letter not in pool)
+    return terms, "".join(pool + single)
+
+
+def _operand_bar(c: Any, position: int, terms: list[str], out: str, operands: Sequence[Any]) -> Any:
+    term, lengths = terms[position], shape(operands[position])
+    named = [other for i, other in enumerate(terms) if i != position]
+    factors = [np.conj(operand) for i, operand in enumerate(operands) if i != position]
+    if out:
+        named, factors = [out, *named], [c, *factors]
+    named, factors, target = _complete(named, factors, term, lengths)
+    if not factors:
+        return c
+    loops = math.prod(dict(pair for name, f in zip(named, factors, strict=True) for pair in _sizes(name, f)).values())
+    search = len(factors) > 1 and loops > _WORTH_A_SEARCH
+    product = np.einsum(f"{','.join(named)}->{target}", *factors, optimize=search)
+    return fit(product if out else c * product, lengths)
+
+
+def _complete(named: list[str], factors: list[Any], term: str, lengths: Shape) -> tuple[list[str], list[Any], str]:
+    """Factors that make `term` a possible result: ones for axes that were only summed, a unit matrix for a diagonal."""
+    free = (letter for letter in string.ascii_letters if letter not in "".join([*named, term]))
+    target = ""
+    for letter, n in zip(term, lengths, strict=True):
+        if letter in target:
+            again = next(free)
+            named, factors, letter = [*named, letter + again], [*factors, np.eye(n, dtype=bool)], again
+        elif not any(letter in name for name in named):
+            named, factors = [*named, letter], [*factors, np.ones(n, bool)]
+        target += letter
+    return named, factors, target
+
+
+def _sizes(name: str, factor: Any) -> Any:
+    # Equal letters have equal lengths, except that a length of 1 broadcasts: it must not hide the longer one.
+    return ((letter, n) for letter, n in zip(name, shape(factor), strict=True) if n != 1)

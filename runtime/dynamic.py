@@ -1,0 +1,206 @@
+"""Operations whose derivative is found at run time, from the types of their operands.
+
+`resolve` finds it (a rule, else the function's own source) and returns a `Resolved`, whose `forward` the generated code
+calls from its own frame, and whose `backward` gives a cotangent for the callable and for every argument.
+"""
+
+from __future__ import annotations
+
+import inspect
+import operator
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adcompiler.runtime.errors import NoRuleError
+from adcompiler.runtime.tangents import unthunk
+
+# Set by the compiler and the registry when they are imported: the runtime imports neither.
+_lookup: Callable[[Any, tuple[type, ...]], tuple[Any, ...]]
+_is_inert: Callable[[Any], Any]
+_compile: Callable[..., Any]
+
+_NUMBERS = (bool, int, float, complex, np.generic)
+_PLAIN = (list, tuple, type(None), str, bytes, slice, type(Ellipsis), type, np.dtype)
+
+
+def connect(lookup: Any, is_inert: Any, compile_: Any) -> None:
+    """Tell the runtime how rules are looked up and functions compiled."""
+    global _lookup, _is_inert, _compile
+    _lookup, _is_inert, _compile = lookup, is_inert, compile_
+
+
+class Resolved:
+    """A callable with its derivative, for one call."""
+
+    __slots__ = ("backward", "forward")
+
+    def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        self.forward = forward
+        self.backward = backward
+
+
+def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
+    """The derivative of `f(*args, **kwargs)`.
+
+    `wanted` says what is active: the callable (or the object it is a method of), then the arguments, then the keywords.
+    Raises NoRuleError if something active goes into a function that has neither a rule nor source.
+    """
+    count = 1 + len(args) + len(kwargs)
+    if not any(wanted):
+        return _plain(f, count)
+    f = getattr(f, "__adcompiler_function__", f)
+    owner = getattr(f, "__self__", None)
+    if isinstance(f, types.BuiltinMethodType) and isinstance(owner, np.ndarray | np.generic):
+        key = getattr(np.ndarray, f.__name__, f)
+        return _without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
+    if isinstance(f, types.MethodType):
+        return _without_owner(_by_key(f.__func__, wanted, (owner, *args), kwargs), owner)
+    inner = _by_key(f, wanted[1:], args, kwargs)
+    return Resolved(inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)))
+
+
+def _plain(f: Any, count: int) -> Resolved:
+    return Resolved(lambda *args, **kwargs: (f(*args, **kwargs), None), lambda saved, y_bar: (None,) * count)
+
+
+def _without_owner(inner: Resolved, owner: Any) -> Resolved:
+    return Resolved(lambda *args, **kwargs: inner.forward(owner, *args, **kwargs), inner.backward)
+
+
+def _by_key(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Resolved:
+    """The derivative by rule, by source, or not at all; `backward` gives one cotangent per argument and keyword."""
+    count = len(args) + len(kwargs)
+    if _is_inert(key):
+        return _plain(key, count)
+    foreign = [a for a in (*args, *kwargs.values()) if not _is_domain(a)]
+    rules = _lookup(key, tuple(map(type, args)))
+    if foreign:
+        rules = tuple(r for r in rules if not r.builtin)
+    if rules:
+        return _by_rule(rules, key, wanted, args, kwargs)
+    if foreign:
+        method = _overload(key, args)
+        if method is not None:
+            return _by_key(method, wanted, args, kwargs)
+    if isinstance(key, types.FunctionType) and not foreign_module(key):
+        return _by_source(key, wanted, args, kwargs)
+    raise _no_rule(key, foreign)
+
+
+def foreign_module(function: Any) -> bool:
+    """Whether a function belongs to a library whose source is never read."""
+    root = (getattr(function, "__module__", None) or "").split(".")[0]
+    return root in ("numpy", "scipy", "cupy", "cupyx")
+
+
+def _is_domain(value: Any) -> bool:
+    """Whether built-in rules hold for a value: exact arrays of numbers, numbers, and plain Python data."""
+    cls = type(value)
+    if cls is np.ndarray:
+        return value.dtype.kind in "biufc"
+    if issubclass(cls, _NUMBERS):
+        return cls.__module__ in ("builtins", "numpy")
+    if cls in (list, tuple):
+        return all(map(_is_domain, value))
+    return issubclass(cls, _PLAIN) or (cls.__name__ == "ndarray" and cls.__module__.split(".")[0] == "cupy")
+
+
+def _overload(key: Any, args: tuple[Any, ...]) -> Any:
+    """The Python method behind an operator on a user's class: only the left operand's own, and only if it is plain."""
+    name = f"__{getattr(key, '__name__', '')}__"
+    if getattr(operator, name, None) is None and name != "__getitem__":
+        return None
+    method = getattr(type(args[0]), name, None)
+    return method if isinstance(method, types.FunctionType) else None
+
+
+def _no_rule(key: Any, foreign: list[Any]) -> NoRuleError:
+    name = getattr(key, "__name__", repr(key))
+    if foreign:
+        kinds = ", ".join(sorted({f"{type(v).__module__}.{type(v).__qualname__}" for v in foreign}))
+        return NoRuleError(f"{name} has no derivative rule for {kinds}\nConvert it to an array, or register a rule with @rrule.")
+    return NoRuleError(
+        f"{name} has no derivative rule\nIt is not written in Python, and no rule is registered for it.\n"
+        "Register one with @rrule, or declare it with non_differentiable()."
+    )
+
+
+def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        for rule in rules:
+            try:
+                bound = rule.signature.bind(*args, **kwargs)
+            except TypeError as error:
+                raise NoRuleError(f"the rule of {rule.name} does not take this call: {error}") from None
+            options = {"needs": _needs(rule, bound, wanted, args, kwargs)} if "needs" in rule.options else {}
+            if "config" in rule.options:
+                options["config"] = {}
+            found = rule.function(*bound.args, **bound.kwargs, **options)
+            if found is not NotImplemented:
+                y, pullback = found
+                return y, (pullback, rule.signature, args, kwargs)
+        if isinstance(key, types.FunctionType) and not foreign_module(key):
+            source = _by_source(key, wanted, args, kwargs)
+            y, saved = source.forward(*args, **kwargs)
+            return y, (source.backward, None, saved, None)
+        raise _no_rule(key, [])
+
+    def backward(saved: Any, y_bar: Any) -> Any:
+        pullback, signature, args, kwargs = saved
+        if y_bar is None:
+            return (None,) * (len(wanted))
+        if signature is None:
+            return pullback(args, y_bar)
+        cotangents = unthunk(pullback(y_bar))
+        return _aligned(signature, cotangents, args, kwargs)
+
+    return Resolved(forward, backward)
+
+
+def _needs(rule: Any, bound: inspect.BoundArguments, wanted: Any, args: Any, kwargs: Any) -> tuple[bool, ...]:
+    marks = rule.signature.bind(*wanted[: len(args)], **dict(zip(kwargs, wanted[len(args) :], strict=True)))
+    flags = []
+    for name in rule.signature.parameters:
+        mark = marks.arguments.get(name, False)
+        flags.append(any(mark) if isinstance(mark, tuple) else any(mark.values()) if isinstance(mark, dict) else bool(mark))
+    return tuple(flags)
+
+
+def _aligned(signature: inspect.Signature, cotangents: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
+    """The cotangents of a rule's parameters as those of the call's arguments and keywords."""
+    by_name = dict(zip(signature.parameters, cotangents, strict=True))
+    marks = signature.bind(*range(len(args)), **dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True)))
+    values = (*args, *kwargs.values())
+    out: list[Any] = [None] * len(values)
+    for name, position in marks.arguments.items():
+        ct = by_name[name]
+        if isinstance(position, tuple):
+            for i, p in enumerate(position):
+                out[p] = None if ct is None else _as_real(ct[i], values[p])
+        elif isinstance(position, dict):
+            for key, p in position.items():
+                out[p] = None if ct is None else _as_real(ct[key], values[p])
+        else:
+            out[position] = _as_real(ct, values[position])
+    return tuple(out)
+
+
+def _as_real(ct: Any, value: Any) -> Any:
+    """The real part of a complex cotangent that belongs to a real number or array."""
+    kind = getattr(getattr(ct, "dtype", None), "kind", "c" if isinstance(ct, complex) else "f")
+    if kind != "c" or np.iscomplexobj(value):
+        return ct
+    return ct.real if not isinstance(value, list | tuple) else ct
+
+
+def _by_source(function: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        return _compile(function, wanted, args, kwargs)
+
+    def backward(saved: Any, y_bar: Any) -> Any:
+        return (None,) * len(wanted) if y_bar is None or saved is None else saved(y_bar)
+
+    return Resolved(forward, backward)

@@ -1,0 +1,228 @@
+"""Products and quotients for pullbacks at points where a partial is infinite, nan or shared.
+
+A cotangent of zero beats a partial that is infinite or nan ("strong zero"), so `np.where(x > 0, np.log(x), 0.0)` has
+derivative 0 where `x` is 0. No function here warns, and each pays for its guard only where there is a singular point.
+"""
+
+import math
+from typing import Any
+
+import numpy as np
+
+from adcompiler.runtime.elementary import divide_singular, divide_strong, multiply_strong
+from adcompiler.runtime.shapes import conj, zeros
+
+_SCALARS = (float, int, complex, np.generic)
+_SMALL = 1024  # entries up to which counting is cheaper than a reduction
+_MAX_MULTIPLIED_POWER = 16  # np.power takes 40 to 80 times as long as a product
+
+
+def _quiet() -> np.errstate:
+    return np.errstate(all="ignore")
+
+
+def _all_positive(s: Any) -> bool:
+    """Whether every entry is real and above 0, which a nan is not."""
+    if isinstance(s, np.ndarray):
+        return s.dtype.kind != "c" and (s.size == 0 or bool(np.minimum.reduce(s, axis=None) > 0))
+    return not np.iscomplexobj(s) and bool(np.all(np.greater(s, 0)))
+
+
+# A zero cotangent first
+
+
+def divide_root(c: Any, s: Any) -> Any:
+    """`c / sqrt(s)`, and 0 where `c` is 0; `s` may be 0 or negative there."""
+    if _all_positive(s):
+        return c / np.sqrt(s)
+    with _quiet():
+        return np.where(np.equal(c, 0), c, np.divide(c, np.sqrt(s)))[()]
+
+
+def sqrt_bar(c: Any, y: Any) -> Any:
+    """Cotangent of `x` in `y = sqrt(x)`: 0 where `y` is 0, and where `c` is 0 though `x` is negative and `y` nan."""
+    if type(y) is float:
+        return 0.5 * c / y if y > 0 else 0.0 * c
+    if _all_positive(y):
+        return 0.5 * c / y
+    regular = np.not_equal(y, 0) & np.not_equal(c, 0)
+    return np.where(regular, 0.5 * c / np.where(regular, y, 1.0), 0.0)[()]
+
+
+def sign(x: Any) -> Any:
+    """The unit number x / |x|, and 0 at 0 (np.sign, and faster on a Python float)."""
+    if type(x) is float:
+        return float((x > 0) - (x < 0))
+    return np.sign(x)
+
+
+def sign_bar(c: Any, x: Any, y: Any) -> Any:
+    """Cotangent of `x` in `y = x / |x|`: 0 for real `x`, else the part of `c` across `y`, over |x|."""
+    if not np.iscomplexobj(x):
+        return zeros(np.shape(x), x)
+    across = c - y * np.real(np.conj(y) * c)
+    return divide_singular(across, np.abs(x))
+
+
+# Choices
+
+
+def _is_mask(mask: Any) -> bool:
+    return getattr(getattr(mask, "dtype", None), "kind", "") == "b"
+
+
+def masked(c: Any, mask: Any) -> Any:
+    """`c` where `mask` holds, and 0 elsewhere even if `c` is infinite there."""
+    if isinstance(mask, (bool, np.bool_)) and not isinstance(c, np.ndarray):
+        return c if mask else type(c)(0)
+    if isinstance(c, np.ndarray) and c.size > _SMALL and _is_mask(mask) and np.isfinite(np.vdot(c, c)):
+        return c * mask  # np.where takes up to ten times as long
+    return np.where(mask, c, 0.0)[()]
+
+
+def share_above(a: Any, b: Any) -> Any:
+    """The share of `a` in the larger of both: the mask `a > b`, or with half at each tie if there is any."""
+    above, tied = a > b, a == b
+    if isinstance(tied, (bool, np.bool_)):
+        return 0.5 if tied else above
+    if not np.count_nonzero(tied):
+        return above
+    return np.where(tied, np.result_type(a, b, 0.5).type(0.5), above)
+
+
+def take_share(c: Any, share: Any) -> Any:
+    """`c * share`, where a share of 0 is exactly nothing."""
+    if isinstance(share, float) or share is True:
+        return c * share if share else masked(c, False)
+    if share is False or _is_mask(share):
+        return masked(c, share)
+    return masked(c, share != 0) * share
+
+
+def share_inside(a: Any, low: Any, high: Any) -> Any:
+    """The share of `a` in `minimum(maximum(a, low), high)`; an end may be None."""
+    if low is None:
+        return True if high is None else share_above(high, a)
+    if high is None:
+        return share_above(a, low)
+    return np.multiply(share_above(a, low), share_above(high, np.maximum(a, low)))
+
+
+def share_low(a: Any, low: Any, high: Any) -> Any:
+    """The share of `low` in `minimum(maximum(a, low), high)`."""
+    if low is None:
+        return False
+    share = share_above(low, a)
+    return share if high is None else np.multiply(share, share_above(high, np.maximum(a, low)))
+
+
+def share_high(a: Any, low: Any, high: Any) -> Any:
+    """The share of `high` in `minimum(maximum(a, low), high)`."""
+    if high is None:
+        return False
+    return share_above(a if low is None else np.maximum(a, low), high)
+
+
+def nan_to_num_bar(c: Any, x: Any) -> Any:
+    """Cotangent of `x` in `nan_to_num(x)`: nothing where it was not finite, for both parts of a complex number."""
+    if not np.iscomplexobj(x):
+        return masked(c, np.isfinite(x))
+    return masked(np.real(c), np.isfinite(np.real(x))) + 1j * masked(np.imag(c), np.isfinite(np.imag(x)))
+
+
+def filler_bar(c: Any, x: Any, replaced: Any) -> Any:
+    """Cotangent of the number that fills in for the entries of `x`, or of its parts, that are `replaced`."""
+    if not np.iscomplexobj(x):
+        return masked(c, replaced(x))
+    return masked(np.real(c), replaced(np.real(x))) + masked(np.imag(c), replaced(np.imag(x)))
+
+
+def imag_bar(c: Any, z: Any) -> Any:
+    """Cotangent of `z` in its imaginary part, which is constant if `z` is real."""
+    return 1j * np.real(c) if np.iscomplexobj(z) else zeros(np.shape(z), z)
+
+
+def angle_bar(c: Any, z: Any) -> Any:
+    """Cotangent of `z` in its angle: i z / |z|^2 times `c`, and 0 at the origin."""
+    if not np.iscomplexobj(z):
+        return zeros(np.shape(z), z)
+    return divide_singular(1j * np.real(c) * z, np.real(z * np.conj(z)))
+
+
+# Powers
+
+
+def integer_power(x: Any, n: int) -> Any:
+    """`x ** n` by multiplication for small `n >= 0`: np.power takes up to 80 times as long."""
+    if isinstance(x, _SCALARS) or not 0 < n <= _MAX_MULTIPLIED_POWER:
+        return x**n
+    if n == 1:
+        return x
+    half = integer_power(x, n // 2)
+    return half * half * x if n % 2 else half * half
+
+
+def base_bar(c: Any, base: Any, exp: Any) -> Any:
+    """Cotangent of `base` in `base ** exp`: 0 where `exp` or `c` is 0, and at base 0 for exponents below 1."""
+    if isinstance(exp, (int, float)) and exp == exp // 1 and 1 <= exp < 2**31:
+        return c * conj(exp * integer_power(base, int(exp) - 1))
+    if type(base) is float and isinstance(exp, (int, float)) and (base > 0 or (base < 0 and isinstance(exp, int))):
+        return _float_base_bar(c, base, exp)
+    if isinstance(exp, int) and -_MAX_MULTIPLIED_POWER < exp < 0:
+        return divide_strong(c * exp, conj(integer_power(base, 1 - exp)))
+    if _all_positive(base):
+        return c * conj(exp * np.power(base, exp - 1))
+    return _base_bar_at_singular_points(c, base, exp)
+
+
+def _float_base_bar(c: Any, base: float, exp: float) -> Any:
+    try:
+        return c * (exp * base ** (exp - 1))
+    except OverflowError:  # only of numbers: with NumPy's it is infinite, and so it is here
+        with _quiet():
+            return multiply_strong(c, exp * np.power(base, exp - 1.0))
+
+
+def _base_bar_at_singular_points(c: Any, base: Any, exp: Any) -> Any:
+    rank = np.real(exp)
+    flat = np.equal(c, 0) | np.equal(exp, 0) | (np.equal(base, 0) & (rank > 0) & (rank < 1))
+    with _quiet():
+        safe = np.where(flat, 1.0, base)
+        return np.where(flat, 0.0, c * conj(exp * np.power(safe, exp - 1)))[()]
+
+
+def exponent_bar(c: Any, base: Any, y: Any) -> Any:
+    """Cotangent of `exp` in `y = base ** exp`: y log(base), and 0 where a real base is not positive or base is 0."""
+    if isinstance(base, (float, int)) and base > 0 and not isinstance(y, complex):
+        return c * (y * math.log(base))
+    if _all_positive(base):
+        return c * conj(y * np.log(base))
+    regular = np.not_equal(base, 0) if np.iscomplexobj(base) else np.greater(base, 0)
+    regular = regular & np.not_equal(c, 0)
+    with _quiet():
+        return np.where(regular, c * conj(y * np.log(np.where(regular, base, 1.0))), 0.0)[()]
+
+
+# Remainders and logarithms of sums
+
+
+def whole_quotient(a: Any, b: Any) -> Any:
+    """The whole number nearest to `a / b`, and 0 where `b` is 0."""
+    if isinstance(b, float) and isinstance(a, float) and b:
+        return np.rint(a / b)
+    with _quiet():
+        return np.where(np.equal(b, 0), 0.0, np.rint(np.divide(a, b)))[()]
+
+
+def log_weight(a: Any, b: Any, y: Any, exp: Any) -> Any:
+    """The share `exp(a - y)` of `a` in `y = log(exp(a) + exp(b))`: 1/2 where both are the same, also at infinity."""
+    if np.all(np.isfinite(y)):
+        return exp(a - y)
+    with _quiet():
+        weight = exp(np.subtract(a, y))
+        return np.where(np.equal(a, b), 0.5, np.where(np.equal(a, y), 1.0, weight))[()]
+
+
+def times_power_of_two(c: Any, exponent: int) -> Any:
+    """`c * 2 ** exponent` without overflow on the way; None stays None."""
+    return None if c is None else math.ldexp(c, exponent)

@@ -1,0 +1,179 @@
+"""Parts of the pullbacks of functions that move, join, split or repeat elements without computing with them.
+
+A cotangent that only changes its arrangement may come out as a view of what came in; nothing is ever written to.
+"""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from adcompiler.runtime.shapes import Shape, ndim, shape, zeros
+
+Layout = tuple[type, list[Shape]]
+
+
+def reshape(c: Any, shape: Shape, order: str = "C") -> Any:
+    """`c` with its elements in `shape`, which is a scalar for the shape ``()``."""
+    if not shape:
+        return c.reshape(())[()] if ndim(c) else c
+    if not ndim(c):
+        return np.reshape(c, shape)
+    return c.reshape(shape) if order == "C" else c.reshape(shape, order=order)
+
+
+def read_order(x: Any, order: str) -> str:
+    """The order, "C" or "F", in which NumPy reads the elements of `x` for `order` "A" or "K"."""
+    if order in ("C", "F"):
+        return order
+    flags = np.asarray(x).flags
+    if flags.f_contiguous and not flags.c_contiguous:
+        return "F"
+    if order == "K" and not flags.c_contiguous:
+        raise NotImplementedError("order='K' of an array that is neither C- nor F-contiguous: pass order='C'")
+    return "C"
+
+
+def inverse_axes(axes: Sequence[int]) -> tuple[int, ...]:
+    """The permutation that undoes ``np.transpose(x, axes)``."""
+    return tuple(np.argsort([axis % len(axes) for axis in axes]).tolist())
+
+
+def transpose_bar(c: Any, axes: tuple[Any, ...]) -> Any:
+    """The cotangent of `x` in ``x.transpose(*axes)``: none, None, a tuple, or one integer after another."""
+    if axes in ((), (None,)):
+        return np.transpose(c)
+    return np.transpose(c, inverse_axes(axes[0] if isinstance(axes[0], (tuple, list)) else axes))
+
+
+def shapes_of(arrays: Any) -> list[Shape]:
+    """The shape of each array in a sequence."""
+    return [shape(array) for array in arrays]
+
+
+def layout(arrays: Any) -> Layout:
+    """The type of a sequence of arrays and the shape of each of them."""
+    return type(arrays), shapes_of(arrays)
+
+
+def separate(c: Any, arrays: Layout, axis: int | None) -> Any:
+    """The cotangent `c` of arrays joined along `axis`, taken apart: a sequence with a cotangent for each array.
+
+    Each part gets its array's own shape, also where the join gave it more axes. ``axis=None`` joins flat arrays.
+    """
+    container, shapes = arrays
+    if axis is None:
+        c, axis = c.reshape(-1), 0
+    axis = axis % c.ndim
+    # What one step along the axis holds; the number of steps of a part follows from its size.
+    step = math.prod(c.shape[:axis] + c.shape[axis + 1 :])
+    parts, start = [], 0
+    for lengths in shapes:
+        stop = start + (math.prod(lengths) // step if step else 0)
+        parts.append(reshape(c[(slice(None),) * axis + (slice(start, stop),)], lengths))
+        start = stop
+    return collect(parts, container)
+
+
+def collect(parts: list[Any], container: type) -> Any:
+    """`parts` in the form of the argument they belong to: an array, a tuple or a list."""
+    if container is tuple:
+        return tuple(parts)
+    return parts if container is list else np.stack(parts)
+
+
+def assemble(parts: Any, shapes: list[Shape], axis: int) -> Any:
+    """The cotangent of an array that was split along `axis`: `parts` joined, zeros where a part is None."""
+    given = [part for part in parts if part is not None]
+    dtype = np.result_type(*given) if given else float
+    return np.concatenate(
+        [np.zeros(lengths, dtype) if part is None else part for part, lengths in zip(parts, shapes, strict=True)],
+        axis=axis,
+    )
+
+
+def atleast_bars(c: Any, shapes: list[Shape]) -> tuple[Any, ...]:
+    """The cotangents of the arguments of `np.atleast_1d` and its like, which return one array or a tuple of them."""
+    bars = (c,) if len(shapes) == 1 else c
+    return tuple(None if bar is None else reshape(bar, lengths) for bar, lengths in zip(bars, shapes, strict=True))
+
+
+def meshgrid_bars(c: Any, shapes: list[Shape], indexing: str) -> tuple[Any, ...]:
+    """The cotangents of the vectors of `np.meshgrid`: each grid summed over the axes of the others."""
+    order = list(range(len(shapes)))
+    if indexing == "xy" and len(order) > 1:
+        order[:2] = 1, 0
+    return tuple(
+        None if bar is None else reshape(bar.sum(axis=tuple(a for a in range(bar.ndim) if a != axis)), lengths)
+        for bar, axis, lengths in zip(c, order, shapes, strict=True)
+    )
+
+
+def rollaxis_bar(c: Any, axis: int, start: int) -> Any:
+    """The cotangent of the argument of ``np.rollaxis(x, axis, start)``."""
+    axis, start = axis % c.ndim, start + c.ndim if start < 0 else start
+    return np.moveaxis(c, start - (axis < start), axis)
+
+
+def gather_bar(c: Any, positions: Any, x_shape: Shape) -> Any:
+    """The cotangent of `x` in ``np.ravel(x)[positions]``: sums over the places where an element was copied to."""
+    count, positions = math.prod(x_shape), np.ravel(positions)
+    if c.dtype.kind == "c":
+        return gather_bar(c.real, positions, x_shape) + 1j * gather_bar(c.imag, positions, x_shape)
+    return np.bincount(positions, np.ravel(c), count).astype(c.dtype, copy=False).reshape(x_shape)
+
+
+def positions_of(x_shape: Shape) -> Any:
+    """An array of `x_shape` that holds its own flat positions: moved like `x`, it tells where elements came from."""
+    return np.arange(math.prod(x_shape)).reshape(x_shape)
+
+
+def tile_bar(c: Any, x_shape: Shape, reps: Any) -> Any:
+    """The cotangent of `x` in ``np.tile(x, reps)``: the sum over the copies."""
+    counts = (reps,) if np.ndim(reps) == 0 else tuple(reps)
+    rank = max(len(counts), len(x_shape))
+    counts, lengths = (1,) * (rank - len(counts)) + counts, (1,) * (rank - len(x_shape)) + x_shape
+    pairs = [length for pair in zip(counts, lengths, strict=True) for length in pair]
+    return reshape(np.sum(np.reshape(c, pairs), axis=tuple(range(0, 2 * rank, 2))), x_shape)
+
+
+def repeat_bar(c: Any, x_shape: Shape, repeats: Any, axis: int | None) -> Any:
+    """The cotangent of `x` in ``np.repeat(x, repeats, axis)``: the sum over the copies."""
+    if axis is None:
+        return reshape(repeat_bar(c, (math.prod(x_shape),), repeats, 0), x_shape)
+    axis = axis % len(x_shape)
+    if np.size(repeats) == 1:
+        apart = (*x_shape[: axis + 1], int(np.reshape(repeats, ())), *x_shape[axis + 1 :])
+        return c.reshape(apart).sum(axis=axis + 1)
+    return gather_bar(c, np.repeat(positions_of(x_shape), repeats, axis), x_shape)
+
+
+def unpad(c: Any, pad_width: Any) -> Any:
+    """The part of the padded `c` that is not padding."""
+    if isinstance(pad_width, dict):
+        pad_width = [pad_width.get(axis, pad_width.get(axis - c.ndim, 0)) for axis in range(c.ndim)]
+        pad_width = [(width, width) if np.ndim(width) == 0 else width for width in pad_width]
+    widths = np.broadcast_to(pad_width, (c.ndim, 2)).tolist()
+    return c[tuple(slice(before, n - after) for n, (before, after) in zip(c.shape, widths, strict=True))]
+
+
+def diagonal_bar(c: Any, x_shape: Shape, offset: int, axis1: int, axis2: int) -> Any:
+    """The cotangent of `x` in ``np.diagonal(x, offset, axis1, axis2)``, also for a `c` that broadcasts to it."""
+    axes = (axis1 % len(x_shape), axis2 % len(x_shape))
+    rows = np.arange(max(0, min(x_shape[axes[0]] + min(offset, 0), x_shape[axes[1]] - max(offset, 0))))
+    lead = tuple(n for axis, n in enumerate(x_shape) if axis not in axes)
+    x_bar = zeros((*lead, x_shape[axes[0]], x_shape[axes[1]]), c)
+    # A diagonal names no element twice.
+    x_bar[..., rows - min(offset, 0), rows + max(offset, 0)] = c
+    return np.moveaxis(x_bar, (-2, -1), axes)
+
+
+def diag_bar(c: Any, v_shape: Shape, k: int) -> Any:
+    """The cotangent of `v` in ``np.diag(v, k)``, which makes a matrix of a vector and a vector of a matrix."""
+    return np.diagonal(c, k) if len(v_shape) == 1 else diagonal_bar(c, v_shape, k, 0, 1)
+
+
+def cast_bar(c: Any, dtype: np.dtype[Any]) -> Any:
+    """The cotangent `c` of a value that was cast to `dtype`: zero if that cannot carry a derivative."""
+    return c if dtype.kind in "fc" else np.zeros(shape(c))

@@ -1,0 +1,82 @@
+"""Cotangents of functions of several numbers: of a sequence, or of the arguments `*values` of one call."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from adcompiler.runtime.errors import NoRuleError
+from adcompiler.runtime.shapes import broadcast, fit, shape
+
+
+def _like(values: Any, bars: Iterable[Any]) -> Any:
+    """`bars` as an array, tuple or list, as `values` is one."""
+    if isinstance(values, np.ndarray):
+        return np.array(list(bars)).reshape(values.shape)
+    return tuple(bars) if isinstance(values, tuple) else list(bars)
+
+
+def entry_shapes(values: Any) -> Any:
+    """The shapes of the entries of a sequence, for `spread`; refuses what can be iterated only once."""
+    if isinstance(values, np.ndarray):
+        return values.shape
+    if not isinstance(values, (list, tuple)):
+        raise NoRuleError(f"no derivative through an iteration over a {type(values).__name__}: make it a list first")
+    return _like(values, map(shape, values))
+
+
+def spread(c: Any, shapes: Any) -> Any:
+    """The cotangent `c` of a sum given to each of its summands."""
+    if shapes and isinstance(shapes[0], int):
+        return broadcast(c, shapes)
+    return _like(shapes, (fit(c, entry) for entry in shapes))
+
+
+def share_equally(c: Any, values: Any, y: Any) -> Any:
+    """The cotangent of each of `values`, whose extreme is `y`: equal shares at a tie."""
+    if isinstance(values, np.ndarray):
+        tied = values == y
+        return np.where(tied, c / int(np.count_nonzero(tied)), 0.0)
+    ties = [bool(value == y) for value in values]
+    return _like(values, (c / sum(ties) if tie else 0.0 for tie in ties))
+
+
+def extreme_bar(c: Any, values: tuple[Any, ...], y: Any) -> Any:
+    """The cotangent of the arguments of `max(*values)` or `min(*values)`, which may be one sequence."""
+    return share_equally(c, values, y) if len(values) > 1 else (share_equally(c, values[0], y),)
+
+
+def scaled(c: Any, values: Any, y: Any) -> Any:
+    """`c * value / y` for each of `values`, and 0 if `y` is 0: the cotangent of a Euclidean length `y`."""
+    factor = c / y if y else 0.0
+    return _like(values, (factor * value for value in values))
+
+
+def differences(p: Any, q: Any) -> list[Any]:
+    """`p - q` entry by entry."""
+    return [a - b for a, b in zip(p, q, strict=True)]
+
+
+def multiples(c: Any, partners: Any, values: Any) -> Any:
+    """`c * partner` for each of `values`, in a sequence as they are."""
+    return _like(values, (c * partner for partner in partners))
+
+
+def others_product(c: Any, values: Sequence[Any], start: Any) -> Any:
+    """For each of `values`, `c * start` times the product of the others; no division, so zeros are no exception."""
+    before, product = [], c * start
+    for value in values:
+        before.append(product)
+        product = product * value
+    bars: list[Any] = []
+    after: Any = 1
+    for value, left in zip(reversed(values), reversed(before), strict=True):
+        bars.append(fit(left * after, shape(value)))
+        after = after * value
+    return _like(values, reversed(bars))
+
+
+def start_bar(c: Any, values: Iterable[Any], start: Any) -> Any:
+    """The cotangent of the factor `start` of a product with `values`."""
+    return fit(c * math.prod(values), shape(start))

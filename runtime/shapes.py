@@ -1,0 +1,139 @@
+"""Shapes of values, and cotangents brought to the shape of the value they belong to.
+
+All of this runs between two array operations of a gradient, so each function tests the usual case first and touches
+the data only when there is something to do. Arrays are anything with NumPy's methods; nothing is ever written to.
+"""
+
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from adcompiler.runtime.errors import TangentError
+
+Shape = tuple[int, ...]
+Axis = int | tuple[int, ...] | None
+
+_NUMBERS = (float, complex, int, np.generic)
+
+# Number of elements up to which making an array costs less than the Python code that could avoid it.
+_SMALL = 8192
+
+
+def shape(x: Any) -> Shape:
+    """The shape of `x`: of an array its own, ``()`` for a number, and NumPy's reading of a list or tuple."""
+    found: Shape | None = getattr(x, "shape", None)
+    if found is not None:
+        return found
+    return np.shape(x) if isinstance(x, (list, tuple)) else ()
+
+
+def ndim(x: Any) -> int:
+    """The number of dimensions of `x`: 0 for a number."""
+    return len(shape(x))
+
+
+def size(x: Any) -> int:
+    """The number of elements of `x`: 1 for a number."""
+    found = getattr(x, "size", None)
+    return found if found is not None else prod(shape(x))
+
+
+def fit(c: Any, shape: Shape) -> Any:
+    """The cotangent `c` of a broadcast result, brought to the `shape` of one operand.
+
+    Sums over the axes along which the operand was repeated, and broadcasts along those where `c` is smaller than the
+    operand (a number stands for an array of equal elements). A `c` that fits is returned as it is; shape ``()`` gives
+    a scalar; a broadcast result is a read-only view. Raises TangentError if the two shapes cannot belong together.
+    """
+    c_shape = getattr(c, "shape", ())
+    if c_shape == shape:
+        return c
+    if not shape:
+        return c.sum()
+    lead = len(c_shape) - len(shape)
+    if lead > 0:
+        c = _sum_leading(c, lead)
+        if c.shape == shape:
+            return c
+    # From the last axis, because a cotangent with fewer axes than the operand lines up at the end.
+    lengths = zip(reversed(c_shape), reversed(shape), strict=False)
+    repeated = tuple(-i for i, (n, m) in enumerate(lengths, start=1) if m == 1 and n != 1)
+    if repeated:
+        c = c.sum(axis=repeated, keepdims=True)
+    return c if getattr(c, "shape", ()) == shape else broadcast(c, shape)
+
+
+def _sum_leading(c: Any, count: int) -> Any:
+    """`c` summed over its first `count` axes."""
+    if count == 1 and type(c) is np.ndarray and c.ndim == 2 and c.size > _SMALL and c.dtype.char in "fdFD":
+        # BLAS is 1.5 times faster than NumPy's sum here, and 20 times where the rows are short.
+        return np.ones(len(c), c.dtype) @ c
+    return c.sum(axis=tuple(range(count)))
+
+
+def broadcast(c: Any, shape: Shape) -> Any:
+    """The cotangent `c` as an array of `shape`: `c` itself if it has that shape.
+
+    Else a new array if it is small, or a read-only view of `c`. Raises TangentError if NumPy's rules do not allow the
+    broadcast.
+    """
+    if getattr(c, "shape", None) == shape:
+        return c
+    try:
+        if prod(shape) <= _SMALL and (type(c) is np.ndarray or isinstance(c, _NUMBERS)):
+            # Cheaper than a view, which costs 2 us, and what comes after meets an ordinary array.
+            full = np.empty(shape, dtype_of(c))
+            full[...] = c
+            return full
+        return np.broadcast_to(c, shape)
+    except ValueError:
+        raise TangentError(f"a cotangent of shape {np.shape(c)} does not belong to a value of shape {shape}") from None
+
+
+def expand(c: Any, shape: Shape, axis: Axis = None, keepdims: bool = False) -> Any:
+    """The cotangent `c` of a sum over `axis`, as an array of the summand's `shape`: the adjoint of the reduction.
+
+    `axis` and `keepdims` are those of the reduction. The result may be a read-only view with stride 0.
+    """
+    if axis is not None and not keepdims and np.ndim(c):
+        c = c.reshape(kept_shape(shape, axis))
+    return broadcast(c, shape)
+
+
+def kept_shape(shape: Shape, axis: Axis) -> Shape:
+    """`shape` with length 1 along `axis` (an int, a tuple, or None for all): what a reduction with keepdims gives."""
+    if axis is None:
+        return (1,) * len(shape)
+    axes = {a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    return tuple(1 if i in axes else n for i, n in enumerate(shape))
+
+
+def conj(c: Any) -> Any:
+    """The complex conjugate of `c`: a real number or array is returned as it is, without a copy; a list as an array."""
+    if isinstance(c, float):
+        return c
+    try:
+        return c.conjugate()
+    except AttributeError:
+        return np.conjugate(c)
+
+
+def real(c: Any) -> Any:
+    """The real part of `c`: a real number or array is returned as it is; of a complex array a view."""
+    return c.real
+
+
+def zeros(shape: Shape, like: Any) -> Any:
+    """Zeros of `shape` with the dtype, and in the array library, of the cotangent `like` (a number or an array)."""
+    if type(like) is np.ndarray or isinstance(like, _NUMBERS):
+        return np.zeros(shape, dtype_of(like))
+    return np.zeros(shape, like.dtype, like=like)
+
+
+def dtype_of(c: Any) -> Any:
+    """The dtype of the cotangent `c`; of a Python number float64, or complex128 if it is complex."""
+    found = getattr(c, "dtype", None)
+    if found is not None:
+        return found
+    return complex if isinstance(c, complex) else float

@@ -1,0 +1,37 @@
+"""Every built-in rule is tested by some case."""
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+import adcompiler.rules  # noqa: F401  (registers all rules)
+from adcompiler.rules.registry import all_rules, key_name, lookup
+
+FOLDER = Path(__file__).parent
+
+
+def cases():
+    """The cases of all modules of this folder."""
+    for path in sorted(FOLDER.glob("test_*.py")):
+        if path.name == Path(__file__).name:
+            continue
+        spec = importlib.util.spec_from_file_location(f"cases_of_{path.stem}", path)
+        module = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(module)
+        yield from getattr(module, "CASES", ())
+
+
+TESTED = {case.key for case in cases()}
+
+
+@pytest.mark.parametrize("rule", [rule for rule in all_rules() if rule.builtin], ids=repr)
+def test_rule_has_a_case(rule):
+    """One case for each function that a rule is for: `case(key, ...)` in CASES of a file here."""
+    missing = [key_name(key) for key in rule.keys if key not in TESTED]
+    assert not missing, f"{rule.name} is not tested for {', '.join(missing)}"
+
+
+def test_cases_are_for_rules():
+    """A case whose function has lost its rule would test nothing."""
+    assert [] == sorted(key_name(key) for key in TESTED if not lookup(key))

@@ -1,0 +1,39 @@
+"""Functions without derivative, and one that only looks so."""
+
+import numpy as np
+import pytest
+
+from adcompiler.rules.registry import all_non_differentiable, is_non_differentiable, lookup
+from adcompiler.testing import case, check_rule
+
+CASES = [
+    case(np.arange, 0.5, 3.2, 0.5, wrt=(0, 2)),
+    case(np.arange, 0.5, 3.2, id="whole steps", wrt=0),
+    case(np.arange, 4, id="stop"),
+    case(np.arange, 4, dtype=float, id="dtype"),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_rule(case):
+    """The pullback is the adjoint of the derivative, and keeps the contract."""
+    check_rule(case)
+
+
+def test_no_function_is_both():
+    """What has a rule is not declared to have no derivative."""
+    assert [] == [found.key for found in all_non_differentiable() if lookup(found.key)]
+
+
+@pytest.mark.parametrize("key", [np.sign, np.full, np.random.permutation, np.random.normal, np.sort, np.unique])
+def test_what_carries_its_argument_is_not_declared_inert(key):
+    """These have a derivative, if only off the real axis or with respect to one argument."""
+    assert is_non_differentiable(key) is None
+
+
+@pytest.mark.parametrize(
+    "key", [np.floor, np.argmax, np.ndarray.argsort, np.isnan, np.zeros, np.ndarray.shape, np.int64]
+)
+def test_what_is_declared(key):
+    """Steps, positions, predicates, fillings and descriptions."""
+    assert is_non_differentiable(key) is not None

@@ -1,0 +1,62 @@
+"""Guarded divisions and products: zero beats infinity, and nothing else changes."""
+
+import numpy as np
+import pytest
+
+from adcompiler.runtime.elementary import divide_singular, divide_strong, has_no_zero, multiply_strong
+
+ZERO_OR_POLE = [0.0, 1.0, 0.0, -2.0]
+
+
+def test_divide_singular_is_zero_where_the_denominator_is():
+    """The derivative of abs, norm and sqrt at their singular point is taken as 0, whatever the cotangent."""
+    c = np.array([0.0, 1.0, 3.0, 4.0])
+    np.testing.assert_array_equal([0.0, 1.0, 0.0, -2.0], divide_singular(c, np.array(ZERO_OR_POLE)))
+    np.testing.assert_array_equal([0.0, 2.0, 0.0, -1.0], divide_singular(2.0, np.array(ZERO_OR_POLE)))
+    assert 0.0 == divide_singular(2.0, 0.0)
+
+
+def test_divide_strong_is_zero_where_the_cotangent_is():
+    """At a pole a zero cotangent gives zero and any other infinity, without a warning or an exception."""
+    c = np.array([0.0, 1.0, 3.0, 4.0])
+    np.testing.assert_array_equal([0.0, 1.0, np.inf, -2.0], divide_strong(c, np.array(ZERO_OR_POLE)))
+    assert (0.0, np.inf) == (divide_strong(0.0, 0.0), divide_strong(2.0, 0.0))
+
+
+def test_multiply_strong_is_zero_where_the_cotangent_is():
+    """Zero times infinity and zero times nan are zero, one times infinity is infinity."""
+    c, partial = np.array([0.0, 0.0, 1.0, 2.0]), np.array([np.inf, np.nan, np.inf, 3.0])
+    np.testing.assert_array_equal([0.0, 0.0, np.inf, 6.0], multiply_strong(c, partial))
+    assert 0.0 == multiply_strong(0.0, np.inf)
+
+
+@pytest.mark.parametrize("helper", [divide_singular, divide_strong, multiply_strong])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64, float])
+@pytest.mark.parametrize("denominator", [[1.0, 2.0, 3.0], [0.0, 2.0, 3.0]])
+def test_guards_keep_dtype_and_broadcast(helper, dtype, denominator):
+    """The guarded and the plain form give the same dtype and shape."""
+    result = helper(np.ones((2, 1), dtype), np.array(denominator, dtype))
+    assert (dtype, (2, 3)) == (result.dtype, result.shape)
+    assert dtype == helper(dtype(1), np.array(denominator, dtype)).dtype
+
+
+@pytest.mark.parametrize(
+    ("x", "expected"),
+    [
+        (1.0, True),
+        (0.0, False),
+        (np.float32(0), False),
+        (np.array([]), True),
+        (np.array([1.0, 2.0]), True),
+        (np.array([-1.0, 2.0]), True),
+        (np.array([-1.0, 0.0]), False),
+        (np.array([np.nan, 1.0]), True),
+        (np.array([np.nan, 0.0]), False),
+        (np.array([1j, -1.0]), True),
+        (np.array([0j, 1.0]), False),
+        (np.array(0.0), False),
+    ],
+)
+def test_has_no_zero(x, expected):
+    """Numbers and arrays, of either sign, with nan, complex, and empty."""
+    assert expected == has_no_zero(x)
