@@ -46,18 +46,44 @@ class Activity:
 
 
 def activity(spec: Spec, mask: tuple[bool, ...]) -> Activity:
-    """The activity of a specialisation for active parameters `mask`; recursion is iterated to a fixed point."""
-    memo: dict[tuple[bool, ...], Activity] = spec.__dict__.setdefault("activities", {})
-    if mask in memo:
-        return memo[mask]
-    memo[mask] = Activity()
-    for _ in range(3):
-        found = _Analysis(spec, mask).run()
-        stable = found.result == memo[mask].result
-        memo[mask].result, memo[mask].before = found.result, found.before
-        if stable:
-            break
-    return memo[mask]
+    """The activity of a specialisation for active parameters `mask`; what recursion assumed is iterated to a fixed point."""
+    table = spec.program.activities
+    key = (id(spec), mask)
+    if _Rounds.current is not None:
+        return _Rounds.current.visit(key, spec, mask, table)
+    if key not in table:
+        _Rounds.current = rounds = _Rounds()
+        try:
+            while rounds.again():
+                rounds.visit(key, spec, mask, table)
+        finally:
+            _Rounds.current = None
+    return table[key]  # type: ignore[no-any-return]
+
+
+class _Rounds:
+    """One fixed-point iteration over all functions that a function reaches."""
+
+    current: _Rounds | None = None
+
+    def __init__(self) -> None:
+        self.visited: set[Any] = set()
+        self.changed = True
+
+    def again(self) -> bool:
+        """Whether another round is needed; starts it."""
+        again, self.changed, self.visited = self.changed, False, set()
+        return again
+
+    def visit(self, key: Any, spec: Spec, mask: tuple[bool, ...], table: dict[Any, Activity]) -> Activity:
+        """The activity as known so far, computed once per round."""
+        if key not in self.visited:
+            self.visited.add(key)
+            known = table.setdefault(key, Activity())
+            found = _Analysis(spec, mask).run()
+            self.changed |= found.result != known.result
+            known.result, known.before = found.result, found.before
+        return table[key]
 
 
 class _Analysis:
@@ -118,6 +144,8 @@ class _Analysis:
                 return None
             case ir.If():
                 return self.join(self.block(stmt.body, active), self.block(stmt.orelse, active))
+            case ir.With():
+                return self.block(stmt.body, active)
             case ir.For() | ir.While():
                 return self.loop(stmt, active)
         return active

@@ -187,6 +187,11 @@ class Adjoint(Reverser):
         reverse = ir.If(test, tuple(r_body), tuple(r_orelse))
         return [replace(stmt, body=tuple(body), orelse=tuple(orelse))], [reverse], joined
 
+    def stmt_With(self, stmt: ir.With, state: State, region: Region) -> tuple[Code, Code, State]:
+        body, code, state = self.block(stmt.body, state, region)
+        reverse: Code = [replace(stmt, body=tuple(code))] if code else []
+        return [replace(stmt, body=tuple(body))], reverse, state
+
     def exit_test(self, body: ir.Block, region: Region) -> ir.Expr | None:
         """A test of the exit marker that says whether a branch was taken, if the branch always leaves."""
         if region.marker is None or not ir.leaves(body):

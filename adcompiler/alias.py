@@ -77,12 +77,12 @@ class Aliases:
 
 
 def alias(spec: Spec) -> Aliases:
-    """The alias classes of a specialisation, computed once."""
-    found = spec.__dict__.get("aliases")
-    if found is None:
-        found = spec.__dict__["aliases"] = Aliases()  # recursion sees what is known so far
-        _Builder(spec, found).run()
-    return found  # type: ignore[no-any-return]
+    """The alias classes of a specialisation, computed once; in a recursion its own calls are taken at their worst."""
+    if spec.aliases is None:
+        every = frozenset(range(len(spec.params)))
+        spec.aliases = Aliases(results=every, writes=every)
+        spec.aliases = _Builder(spec, Aliases()).run()
+    return spec.aliases  # type: ignore[no-any-return]
 
 
 class _Builder:
@@ -90,7 +90,7 @@ class _Builder:
         self.spec = spec
         self.aliases = aliases
 
-    def run(self) -> None:
+    def run(self) -> Aliases:
         a = self.aliases
         outside = [
             p for p, k in zip(self.spec.params, self.spec.kinds, strict=True) if not is_scalar(k)
@@ -102,6 +102,7 @@ class _Builder:
         result = a.find(RESULT)
         a.results = frozenset(i for i, p in enumerate(self.spec.params) if a.find(p) == result)
         a.writes = frozenset(i for i, p in enumerate(self.spec.params) if a.is_written(p))
+        return a
 
     def statement(self, stmt: ir.Stmt) -> None:
         match stmt:

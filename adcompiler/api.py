@@ -221,10 +221,11 @@ def pullback(f: Callable[..., Any], *args: Any, single_use: bool = False, **kwar
     if variants is None:
         variants = store[key] = Variants(function, _all_positional, functools.partial(_pullback_finisher, single_use), single_use)
     try:
-        return variants.first(*args, **kwargs)  # type: ignore[no-any-return]
+        value, make_back = variants.first(*args, **kwargs)
     except Exception as error:
         explained(error)
         raise
+    return value, make_back(len(args))
 
 
 def _all_positional(signature: inspect.Signature, arguments: dict[str, Any]) -> frozenset[str]:
@@ -245,6 +246,9 @@ def _pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
         primals = dict(zip(signature.parameters, arguments, strict=True))
         kept: list[Any] = [saved]
+
+        def make_back(count: int) -> Callable[[Any], tuple[Any, ...]]:
+            return lambda ct: back(ct)[:count]
 
         def back(ct: Any) -> tuple[Any, ...]:
             if not kept:
@@ -270,7 +274,7 @@ def _pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
                     out.append(grad)
             return tuple(detach(out, foreign))
 
-        return value, back
+        return value, make_back
 
     return finish
 

@@ -55,6 +55,8 @@ def _statement(stmt: Any, bound: Bound, found: Definite, loops: tuple[int, ...])
             a = _block(stmt.body, bound, found, loops)
             b = _block(stmt.orelse, bound, found, loops)
             return b if a is None else a if b is None else a & b
+        case ir.With():
+            return _block(stmt.body, bound, found, loops)
         case ir.For() | ir.While():
             return _loop(stmt, bound, found, loops)
         case ir.Delete(names):

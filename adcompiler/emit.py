@@ -81,9 +81,10 @@ class Emitter:
             case ir.Attr(value, name):
                 return gast.Attribute(value=self.expr(value), attr=name, ctx=gast.Load())
             case ir.Item(value, index):
-                return gast.Subscript(value=self.expr(value), slice=self.expr(index), ctx=gast.Load())
+                return gast.Subscript(value=self.expr(value), slice=self.index(index), ctx=gast.Load())
             case ir.Slice(lower, upper, step):
-                return gast.Slice(*(e if e is None else self.expr(e) for e in (lower, upper, step)))
+                parts = [constant(None) if e is None else self.expr(e) for e in (lower, upper, step)]
+                return gast.Call(func=load("slice"), args=parts, keywords=[])
             case ir.Seq(form, items):
                 elts = [self.expr(i) for i in items]
                 if form == "set":
@@ -104,6 +105,15 @@ class Emitter:
             case ir.Apply():
                 return self.expr(expr.spelled)
         raise AssertionError(f"no text for {expr!r}")
+
+    def index(self, index: Any) -> gast.AST:
+        """An index as it stands between brackets, where slices have a spelling of their own."""
+        match index:
+            case ir.Slice(lower, upper, step):
+                return gast.Slice(*(e if e is None else self.expr(e) for e in (lower, upper, step)))
+            case ir.Seq("tuple", items) if items:
+                return gast.Tuple(elts=[self.index(i) for i in items], ctx=gast.Load())
+        return self.expr(index)
 
     def op(self, op: str, args: list[gast.AST]) -> gast.AST:
         if len(args) == 1:
@@ -171,6 +181,10 @@ class Emitter:
 
     def body(self, block: ir.Block) -> list[gast.AST]:
         return self.block(block) or [gast.Pass()]
+
+    def stmt_With(self, stmt: ir.With) -> gast.AST:
+        items = [gast.withitem(context_expr=self.expr(i), optional_vars=None) for i in stmt.items]
+        return gast.With(items=items, body=self.body(stmt.body), type_comment=None)
 
     def stmt_For(self, stmt: ir.For) -> gast.AST:
         return gast.For(

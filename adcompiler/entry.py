@@ -29,9 +29,7 @@ from adcompiler.program import Guard, Root
 
 REAL = frozenset({float, np.float64, np.float32, np.float16, np.longdouble})
 COMPLEX = frozenset({complex, np.complex128, np.complex64, np.clongdouble})
-INTEGER = frozenset(
-    {int, np.bool_, *(np.dtype(c).type for c in "bhilqBHILQ")}
-)
+INTEGER = frozenset({int, *(np.dtype(c).type for c in "bhilqBHILQ")})
 _numbers = itertools.count(1)
 
 
@@ -45,7 +43,7 @@ class _Writer:
         self.bound: dict[str, Any] = {"ndarray": np.ndarray, "_REAL": REAL, "_COMPLEX": COMPLEX, "_INTEGER": INTEGER}
         self.count = itertools.count(1)
         self.spelled: dict[Any, str] = {}
-        self.hidden = set(self.signature.parameters) | {"fits"}
+        self.hidden = set(self.signature.parameters) | {"fits", function.__name__}
 
     def bind(self, value: Any, stem: str) -> str:
         """A name for an object."""

@@ -102,7 +102,7 @@ class _Folder:
 
     def nest(self, stmt: ir.Stmt, out: list[ir.Stmt], pending: int) -> tuple[ir.Stmt, int]:
         """A statement with the temporaries before it folded in; they are taken from the end of `out`."""
-        if isinstance(stmt, ir.While | ir.Opaque | ir.Define) or not pending:
+        if isinstance(stmt, ir.While | ir.With | ir.Opaque | ir.Define) or not pending:
             return stmt, 0
         exprs = ir.expressions(stmt)
         if len(exprs) != 1:

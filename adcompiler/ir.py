@@ -273,6 +273,16 @@ class While(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class With(Stmt):
+    """`with items: body`, for context managers that neither bind a name nor swallow exceptions (`np.errstate`)."""
+
+    items: tuple[Expr, ...]
+    body: Block
+    node: Any
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Break(Stmt):
     """`break`."""
 
@@ -453,6 +463,8 @@ def blocks(stmt: Stmt) -> tuple[Block, ...]:
             return body, orelse
         case For(_, _, body, orelse):
             return body, orelse
+        case With(_, body):
+            return (body,)
         case While(head, _, body, orelse):
             return head, body, orelse
     return ()
@@ -496,6 +508,8 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
             return (stmt.test,)
         case For():
             return (stmt.iterable,)
+        case With():
+            return stmt.items
         case Store():
             return stmt.value, stmt.place
     return ()
@@ -510,6 +524,8 @@ def map_expressions(stmt: Any, f: Callable[[Expr], Expr]) -> Stmt:
             return replace(stmt, test=f(stmt.test))
         case For():
             return replace(stmt, iterable=f(stmt.iterable))
+        case With():
+            return replace(stmt, items=tuple(map(f, stmt.items)))
         case Store():
             return replace(stmt, value=f(stmt.value), place=rebuild(stmt.place, f))
     return stmt
@@ -536,4 +552,6 @@ def _leaves(stmt: Stmt) -> bool:
             return stmt.leaves
         case If(_, body, orelse):
             return leaves(body) and leaves(orelse)
+        case With(_, body):
+            return leaves(body)
     return False

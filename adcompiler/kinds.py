@@ -8,13 +8,16 @@ specialisation's function, out comes its body with every operation an `ir.Apply`
 from __future__ import annotations
 
 import sys
+import warnings
 from dataclasses import replace
 from typing import Any
 
 import gast
+import numpy as np
 
 from adcompiler import ir
 from adcompiler.callees import Backwards, Build, Counting, Enumerated, Iteration, Over, Zipped
+from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
     Array,
     Closure,
@@ -148,6 +151,37 @@ class Inference(Resolver):
         self.continues[-1].append(env)
         return (stmt,), None
 
+    def stmt_With(self, stmt: ir.With, env: Env) -> tuple[ir.Block, Env | None]:
+        if not all(self.is_transparent(item) for item in stmt.items):
+            reads = frozenset(n for item in stmt.items for n in item.reads) | _reads_of(stmt.body)  # type: ignore[attr-defined]
+            opaque = ir.Opaque(stmt.node, reads, ir.bound_in(stmt.body), "a with statement", stmt.origin)
+            if any(isinstance(s, ir.Return | ir.Break | ir.Continue) for s in ir.statements(stmt.body)):
+                raise refuse(
+                    UnsupportedSyntaxError,
+                    "this with statement with a return, break or continue inside cannot be differentiated",
+                    stmt.origin,
+                    "Only np.errstate and warnings.catch_warnings are known to leave the body alone.",
+                    "Put the `with` around the call of the differentiated function.",
+                )
+            return self.stmt_Opaque(opaque, env)
+        body, end = self.block(stmt.body, env)
+        return (replace(stmt, body=body),), end
+
+    def is_transparent(self, item: Any) -> bool:
+        """Whether a context manager is known neither to swallow exceptions nor to change values."""
+        func = item.node.func if isinstance(item.node, gast.Call) else None
+        path: ir.Expr | None = None
+        names = []
+        while isinstance(func, gast.Attribute):
+            names.append(func.attr)
+            func = func.value
+        if isinstance(func, gast.Name) and not self.spec.function.locals & {func.id}:
+            path = ir.Global(func.id)
+        for name in reversed(names):
+            path = None if path is None else ir.Attr(path, name)
+        kind = None if path is None else self.value(path)[1]
+        return isinstance(kind, Known) and kind.value in (np.errstate, warnings.catch_warnings)
+
     # --- control flow -----------------------------------------------------------------------------------
 
     def stmt_If(self, stmt: ir.If, env: Env) -> tuple[ir.Block, Env | None]:
@@ -246,6 +280,10 @@ class Inference(Resolver):
             case _:
                 item = Unknown()
         return Over(source, kind, item), item
+
+
+def _reads_of(block: ir.Block) -> frozenset[str]:
+    return frozenset(n for s in ir.statements(block) for e in ir.expressions(s) for n in ir.reads(e))
 
 
 def numeric_or_literal(kind: Known) -> bool:

@@ -242,7 +242,7 @@ def observe(value: Any, path: tuple[Any, ...]) -> Kind:
     if type(value) is np.ndarray or is_cupy_array(value):
         kind = kind_of_array(value)
         return replace(kind, shape=path) if isinstance(kind, Array | IntArray) else kind
-    if type(value) in (int,) or isinstance(value, np.integer | np.bool_):
+    if type(value) is int or isinstance(value, np.integer):
         return Int()
     if type(value) in (float, complex) or isinstance(value, np.floating | np.complexfloating):
         return Scalar(not isinstance(value, complex | np.complexfloating))

@@ -56,6 +56,13 @@ class Lowering(Normaliser):
         else:
             method(node)
 
+    def stmt_With(self, node: gast.With) -> None:
+        if any(item.optional_vars is not None for item in node.items):
+            self.opaque(node)
+            return
+        items = tuple(self.verbatim(item.context_expr, "a context manager") for item in node.items)
+        self.out.append(ir.With(items, self.body(node.body), node, self.origin(node)))
+
     def opaque(self, node: gast.AST) -> None:
         """Keep a statement as it stands, if control cannot leave through it."""
         what = _WHAT.get(type(node).__name__, "this statement")

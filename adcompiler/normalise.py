@@ -245,7 +245,10 @@ class Normaliser:
         return self.atom(node)
 
     def value_Call(self, node: gast.Call) -> ir.Expr:
-        func = self._path(node.func)
+        if isinstance(node.func, gast.Attribute):
+            func: ir.Expr = ir.Attr(self._path(node.func.value), node.func.attr)
+        else:
+            func = self._path(node.func)
         atoms = self.operands([*node.args, *(k.value for k in node.keywords)])
         args, values = atoms[: len(node.args)], atoms[len(node.args) :]
         kwargs = tuple((k.arg, v) for k, v in zip(node.keywords, values, strict=True))

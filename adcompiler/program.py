@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from adcompiler import ir
+from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.lattice import Inert, Kind, Known, Observed, Unknown, numeric, observe
 from adcompiler.lower import lower
 from adcompiler.names import Names
@@ -35,6 +36,7 @@ class Root:
 
 
 Path = tuple[Any, ...]
+_ROUNDS = 12
 
 
 @dataclass(frozen=True)
@@ -67,9 +69,12 @@ class Spec:
     cells: dict[str, Any]
     program: Program
     python: Any = None
+    aliases: Any = None
     body: ir.Block = ()
     result: Kind | None = None
-    done: bool = False
+    round: int = 0
+    busy: bool = False
+    settled: bool = False
     pairs: dict[tuple[bool, ...], Any] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     owner_kinds: dict[str, Kind] = field(default_factory=dict)
@@ -88,7 +93,9 @@ class Program:
         self.guards: dict[Path, Guard] = {}
         self.codes: dict[int, CodeGuard] = {}
         self.specs: dict[Any, Spec] = {}
-        self.depth = 0
+        self.activities: dict[Any, Any] = {}
+        self._round = 0
+        self._assumed = self._changed = False
 
     # --- sources ----------------------------------------------------------------------------------------
 
@@ -182,21 +189,41 @@ class Program:
         self.specs[key] = Spec(name, function, kinds, globals_, cells, self, python, names=names)
 
     def _ready(self, key: Any) -> Spec:
-        """Infer a specialisation to a fixed point; one in progress (recursion) is returned with what is known so far."""
+        """Infer a specialisation; the outermost request repeats until results that recursion assumed no longer change."""
         spec = self.specs[key]
-        if spec.done or getattr(spec, "busy", False):
+        if self._round:
+            self._visit(spec)
             return spec
-        spec.busy = True  # type: ignore[attr-defined]
-        for _ in range(5):
-            before = spec.result
-            self._infer(spec)
-            if spec.result == before:
+        while True:
+            self._round += 1
+            self._assumed, self._changed = False, False
+            self._visit(spec)
+            if not (self._assumed and self._changed) or self._round > _ROUNDS:
                 break
-        else:
-            spec.result = Unknown()
-            self._infer(spec)
-        spec.done, spec.busy = True, False  # type: ignore[attr-defined]
+        if self._round > _ROUNDS:
+            raise refuse(
+                UnsupportedSyntaxError,
+                f"the recursion of {spec.name} returns ever new kinds of values",
+                spec.function.origin,
+                "The kind of its result could not be found.",
+                "Let all returns give the same kind of value.",
+            )
+        self._round = 0
         return spec
+
+    def _visit(self, spec: Spec) -> None:
+        """Infer a specialisation once per round; one in progress is used with the result known so far."""
+        if spec.round == self._round:
+            self._assumed |= spec.busy
+            return
+        if spec.round and not self._assumed and spec.settled:
+            return
+        spec.round, spec.busy = self._round, True
+        before = spec.result
+        self._infer(spec)
+        spec.busy = False
+        self._changed |= spec.result != before
+        spec.settled = not self._assumed
 
 
 def _identifiers(source: Source) -> set[str]:

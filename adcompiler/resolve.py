@@ -167,6 +167,9 @@ class Resolver:
             rules = lookup(key)
             if rules:
                 return self.rule(expr, RuleCall(rules, key), expr.args, ())
+            if is_non_differentiable(key):
+                kind = result_kind("elementwise", as_dict(("a", "b")[: len(kinds)], tuple(kinds)), self.fresh)
+                return self.apply(expr, InertCall("declared without derivative"), expr.args, kinds, kind)
         if any(isinstance(k, Unknown) for k in kinds):
             return self.apply(expr, Dynamic(key), expr.args, kinds, Unknown())
         return self._containers(expr, kinds)
@@ -187,14 +190,12 @@ class Resolver:
     def _test(self, op: str, kinds: list[Any]) -> Kind:
         if op == "not":
             known = isinstance(kinds[0], Known) and (kinds[0].value is None or isinstance(kinds[0].value, bool))
-            return Known(not kinds[0].value) if known else Int()
+            return Known(not kinds[0].value) if known else IntArray(0, ())
         if op in ("is", "is not"):
             same = _identical(*kinds)
-            return Int() if same is None else Known(same if op == "is" else not same)
+            return IntArray(0, ()) if same is None else Known(same if op == "is" else not same)
         if op in ("in", "not in") or numeric(kinds[0]) is None or numeric(kinds[1]) is None:
-            return Inert() if any(isinstance(k, Unknown) for k in kinds) else Int()
-        if all(isinstance(k, Known) and isinstance(k.value, bool | int | float) for k in kinds):
-            return Int()
+            return Inert() if any(isinstance(k, Unknown) for k in kinds) else IntArray(0, ())
         return broadcast_kind(kinds, self.fresh, True, float_result=False)
 
     def _integers(self, op: str, kinds: list[Any]) -> Kind:
@@ -202,9 +203,13 @@ class Resolver:
             return broadcast_kind(kinds, self.fresh, True)
         if op == "**":
             natural = isinstance(kinds[1], Known) and isinstance(kinds[1].value, int) and kinds[1].value >= 0
+            if natural and all(isinstance(numeric(k), Int) for k in kinds):
+                return Int()
             return broadcast_kind(kinds, self.fresh, True, float_result=False) if natural else Number()
         if op == "@":
             return IntArray(None, self.fresh)
+        if all(isinstance(numeric(k), Int) for k in kinds):
+            return Int()
         return broadcast_kind(kinds, self.fresh, True, float_result=False)
 
     # --- loads ------------------------------------------------------------------------------------------

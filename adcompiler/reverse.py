@@ -373,7 +373,10 @@ class Reverser:
         wanted = [n for n, on in zip(names, mask, strict=True) if on]
         sure = pair.sure or {}
         maybe = [not sure.get(p, False) for p in pair.active]
-        self.distribute(wanted, maybe, back, state, code)
+        if len(wanted) > 1:
+            self.distribute(wanted, maybe, back, state, code)
+        elif wanted[0] is not None:
+            self.add(wanted[0], back, state, code, maybe=maybe[0])
         return forward
 
     # --- containers -------------------------------------------------------------------------------------

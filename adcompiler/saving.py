@@ -56,6 +56,8 @@ def exits_of(block: ir.Block, inner: bool = False) -> list[ir.Stmt]:
                 out.append(stmt)
             case ir.If():
                 out += exits_of(stmt.body, inner) + exits_of(stmt.orelse, inner)
+            case ir.With():
+                out += exits_of(stmt.body, inner)
             case ir.For() | ir.While():
                 out += exits_of(stmt.body, True) + exits_of(stmt.orelse, inner)
     return out

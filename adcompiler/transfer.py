@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable
 from typing import Any
 
+import numpy as np
+
 from adcompiler.lattice import (
     Array,
     Inert,
@@ -44,7 +46,7 @@ def broadcast_kind(kinds: list[Kind], fresh: Hashable, real: bool, float_result:
         return Number(real, fresh)
     arrays = [k for k in known if not is_scalar(k)]
     if not arrays or all(ndim_of(k) == 0 for k in arrays):
-        return Scalar(real) if float_result else Int()
+        return Scalar(real) if float_result else IntArray(0, ())
     classes = {shape_of(k) for k in arrays}
     shape = classes.pop() if len(classes) == 1 and None not in classes else fresh
     dims = [ndim_of(k) for k in arrays]
@@ -94,10 +96,18 @@ def _deep_real(kind: Kind) -> bool:
         case TupleOf(items):
             return all(map(_deep_real, items))
         case Known(value) if numeric(kind) is None:
-            return value is not complex
+            return not _is_complex_type(value)
         case Inert():
             return True
     return numeric(kind) is not None and is_real(kind)
+
+
+def _is_complex_type(value: Any) -> bool:
+    """Whether a known value may ask for a complex result (`dtype=complex`, `"c16"`)."""
+    try:
+        return np.dtype(value).kind == "c" if value is not None else False
+    except TypeError:
+        return False
 
 
 def _first(operands: Operands) -> Kind:
@@ -184,7 +194,7 @@ def _axes_left(parts: tuple[Kind, ...], ndim: int) -> int | None:
             case Inert():  # a slice
                 left += 1
                 used += 1
-            case IntArray(m) if m is not None:
+            case IntArray(m) if m:
                 fancy = max(fancy, m)
                 used += 1
             case _ if isinstance(numeric(part), Int):

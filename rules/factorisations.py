@@ -41,7 +41,7 @@ def eigvalsh(a, UPLO="L"):
     return y, pullback
 
 
-@rrule(np.linalg.svd)
+@rrule(np.linalg.svd, kind="tuple")
 def svd(a, full_matrices=True, compute_uv=True):
     y = np.linalg.svd(a, full_matrices, compute_uv)
 

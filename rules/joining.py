@@ -213,7 +213,7 @@ def append(arr, values, axis=None):
 # Arrays split. The result is a list, and so is its cotangent, with None for a part that is not used.
 
 
-@rrule(np.split)
+@rrule(np.split, kind="tuple")
 def split(ary, indices_or_sections, axis=0):
     y = np.split(ary, indices_or_sections, axis)
     shapes = shapes_of(y)
@@ -224,7 +224,7 @@ def split(ary, indices_or_sections, axis=0):
     return y, pullback
 
 
-@rrule(np.array_split)
+@rrule(np.array_split, kind="tuple")
 def array_split(ary, indices_or_sections, axis=0):
     y = np.array_split(ary, indices_or_sections, axis)
     shapes = shapes_of(y)
@@ -235,7 +235,7 @@ def array_split(ary, indices_or_sections, axis=0):
     return y, pullback
 
 
-@rrule(np.vsplit)
+@rrule(np.vsplit, kind="tuple")
 def vsplit(ary, indices_or_sections):
     y = np.vsplit(ary, indices_or_sections)
     shapes = shapes_of(y)
@@ -246,7 +246,7 @@ def vsplit(ary, indices_or_sections):
     return y, pullback
 
 
-@rrule(np.hsplit)
+@rrule(np.hsplit, kind="tuple")
 def hsplit(ary, indices_or_sections):
     y = np.hsplit(ary, indices_or_sections)
     shapes = shapes_of(y)
@@ -258,7 +258,7 @@ def hsplit(ary, indices_or_sections):
     return y, pullback
 
 
-@rrule(np.dsplit)
+@rrule(np.dsplit, kind="tuple")
 def dsplit(ary, indices_or_sections):
     y = np.dsplit(ary, indices_or_sections)
     shapes = shapes_of(y)

@@ -142,6 +142,17 @@ def reshape_method(a, *shape, order="C"):
     return y, pullback
 
 
+@rrule(np.ndarray.flat, result="view", kind="number")
+def flat(a):
+    y = a.flat
+    a_shape = shape_of(a)
+
+    def pullback(y_bar):
+        return (reshape(y_bar, a_shape),)
+
+    return y, pullback
+
+
 @rrule(np.ravel, np.ndarray.ravel, result="same", kind="array1")
 def ravel(a, order="C"):
     y = np.ravel(a, order)

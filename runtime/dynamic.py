@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.errors import NoRuleError
+from adcompiler.runtime.errors import NoRuleError, UnsupportedSyntaxError
 from adcompiler.runtime.tangents import unthunk
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
@@ -52,6 +52,9 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
     if not any(wanted):
         return _plain(f, count)
     f = getattr(f, "__adcompiler_function__", f)
+    for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
+        if mark:
+            _check_tangible(value)
     owner = getattr(f, "__self__", None)
     if isinstance(f, types.BuiltinMethodType) and isinstance(owner, np.ndarray | np.generic):
         key = getattr(np.ndarray, f.__name__, f)
@@ -60,6 +63,46 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         return _without_owner(_by_key(f.__func__, wanted, (owner, *args), kwargs), owner)
     inner = _by_key(f, wanted[1:], args, kwargs)
     return Resolved(inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)))
+
+
+def _check_tangible(value: Any) -> None:
+    """Raise if an active value may carry derivatives in a place where they would be lost."""
+    if isinstance(value, types.MethodType | types.BuiltinMethodType):
+        value = getattr(value, "__self__", None)
+    if isinstance(value, types.FunctionType):
+        hidden = [c for c in value.__closure__ or () if not _is_constant(c)]
+        if hidden or not all(map(_is_inert_default, value.__defaults__ or ())):
+            raise UnsupportedSyntaxError(
+                f"{value.__qualname__} captures values that may carry derivatives, and is only known at run time\n"
+                "Pass what it captures as arguments."
+            )
+    elif isinstance(value, dict):
+        for item in value.values():
+            _check_tangible(item)
+    elif isinstance(value, list | tuple):
+        for item in value:
+            _check_tangible(item)
+    elif not isinstance(value, _NUMBERS) and not _is_domain(value) and callable(value) and not _is_inert(value):
+        if not _lookup(value, ()) and not isinstance(value, type | types.ModuleType | types.BuiltinFunctionType | np.ufunc):
+            raise UnsupportedSyntaxError(
+                f"a callable of type {type(value).__qualname__} may carry derivatives, and is only known at run time\n"
+                "Call a plain function instead."
+            )
+
+
+def _is_constant(cell: Any) -> bool:
+    try:
+        return _is_inert_default(cell.cell_contents)
+    except ValueError:
+        return True
+
+
+def _is_inert_default(value: Any) -> bool:
+    if isinstance(value, types.FunctionType):
+        return all(map(_is_constant, value.__closure__ or ()))
+    return isinstance(
+        value, bool | int | str | bytes | type | types.ModuleType | types.BuiltinFunctionType | np.ufunc | np.integer | None
+    )
 
 
 def _plain(f: Any, count: int) -> Resolved:

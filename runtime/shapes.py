@@ -25,7 +25,7 @@ def shape(x: Any) -> Shape:
     found: Shape | None = getattr(x, "shape", None)
     if found is not None:
         return found
-    return np.shape(x) if isinstance(x, (list, tuple)) else ()
+    return np.shape(x) if isinstance(x, (list, tuple, np.flatiter)) else ()
 
 
 def ndim(x: Any) -> int:
