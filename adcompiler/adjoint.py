@@ -18,6 +18,7 @@ from adcompiler.alias import alias
 from adcompiler.bars import Bar, State, adapt, meet_states
 from adcompiler.callees import InertCall
 from adcompiler.definite import definite
+from adcompiler.lattice import Int, Scalar, is_real, numeric
 from adcompiler.program import Spec
 from adcompiler.reverse import Reverser
 from adcompiler.saving import Frame, Region, Saver, exits_of, region_of, with_copies
@@ -75,18 +76,20 @@ def pair_of(spec: Spec, mask: tuple[bool, ...]) -> Pair:
     """The pair of a specialisation for active parameters; of one in progress (recursion) the names are known already."""
     if mask not in spec.pairs:
         active = tuple(p for p, on in zip(spec.params, mask, strict=True) if on)
-        number = f"_{len(spec.pairs) + 1}" if spec.pairs else ""
-        spec.pairs[mask] = pair = Pair(
-            spec, mask, f"{spec.name}_forward{number}", f"{spec.name}_backward{number}", spec.params, active=active
-        )
-        Adjoint(pair).run()
+        spec.pairs[mask] = pair = Pair(spec, mask, *spec.program.pair_names(spec), spec.params, active=active)
+        first = Adjoint(pair)
+        first.run()
+        zeros = first.plain_sums()
+        if zeros:
+            # Sums of floats that are never read while they may be unset start at 0.0: no test per addition.
+            Adjoint(pair, zeros).run()
     return spec.pairs[mask]  # type: ignore[no-any-return]
 
 
 class Adjoint(Reverser):
     """Writes one pair."""
 
-    def __init__(self, pair: Pair) -> None:
+    def __init__(self, pair: Pair, zeros: frozenset[str] = frozenset()) -> None:
         spec = pair.spec
         self.pair = pair
         self.activity = activity(spec, pair.mask)
@@ -96,6 +99,8 @@ class Adjoint(Reverser):
         user = spec.function.locals | spec.function.cells | frozenset(spec.params)
         names.reserve(["np", "math"])
         super().__init__(spec, names, Saver(names, found, user, spec.function.cells), alias(spec))
+        self.zeros = zeros
+        self.unset: set[str] = set()
         self.body = body
         self.regions: list[Region] = []
         self.exit_states: list[dict[type, State]] = []
@@ -119,6 +124,22 @@ class Adjoint(Reverser):
         )
         pair.sure = {p: p in state and not state[p].maybe for p in pair.active}
         pair.backward = tuple(backward)
+
+    def adapted(self, state: State, wanted: State) -> Code:
+        self.unset.update(name for name in wanted if name not in state)
+        return super().adapted(state, wanted)
+
+    def plain_sums(self) -> frozenset[str]:
+        """Names whose cotangents some path leaves unset, that are only added to there, and that are real floats."""
+        kinds: dict[str, list[Any]] = {n: [k] for n, k in zip(self.spec.params, self.spec.kinds, strict=True)}
+        for stmt in ir.statements(self.body):
+            if isinstance(stmt, ir.Assign):
+                kinds.setdefault(stmt.target, []).append(stmt.kind)
+        return frozenset(
+            name
+            for name in self.unset - self.taken_unsure
+            if all(isinstance(numeric(k), Scalar | Int) and is_real(k) for k in kinds.get(name, [None]))
+        )
 
     # --- blocks -----------------------------------------------------------------------------------------
 
@@ -150,9 +171,9 @@ class Adjoint(Reverser):
 
     def guarded(self, region: Region, last: int, tail: Code, state: State, out: State) -> tuple[Code, State]:
         """The reverse of what follows a possible exit: it runs only if the exit was not taken."""
-        joined = meet_states(out, state)
-        taken = adapt(state, joined, self.bar)
-        skipped = adapt(out, joined, self.bar)
+        joined = self.met(out, state)
+        taken = self.adapted(state, joined)
+        skipped = self.adapted(out, joined)
         if not tail and not taken and not skipped:
             return tail, joined
         assert region.marker is not None
@@ -171,9 +192,9 @@ class Adjoint(Reverser):
     def stmt_If(self, stmt: ir.If, state: State, region: Region) -> tuple[Code, Code, State]:
         body, r_body, s_body = self.block(stmt.body, state, region)
         orelse, r_orelse, s_orelse = self.block(stmt.orelse, state, region)
-        joined = meet_states(s_body, s_orelse)
-        r_body += adapt(s_body, joined, self.bar)
-        r_orelse += adapt(s_orelse, joined, self.bar)
+        joined = self.met(s_body, s_orelse)
+        r_body += self.adapted(s_body, joined)
+        r_orelse += self.adapted(s_orelse, joined)
         if not r_body and not r_orelse:
             return [replace(stmt, body=tuple(body), orelse=tuple(orelse))], [], joined
         self.stmt = stmt
@@ -241,7 +262,7 @@ class Adjoint(Reverser):
             keep = self.snapshot()
             inner = region_of(stmt, stmt.body)
             body, code, end, owned = self.iteration(stmt, head, broken, inner)
-            wanted = meet_states(head, end)
+            wanted = self.met(head, end)
             for name in owned:
                 wanted[name] = Bar(owned=True)
             if wanted == head:
@@ -260,9 +281,9 @@ class Adjoint(Reverser):
     def orelse(self, stmt: Any, state: State, region: Region) -> tuple[Code, Code, State]:
         """The `else` of a loop: its reverse runs if the loop was not left by `break`."""
         orelse, code, after = self.block(stmt.orelse, state, region)
-        joined = meet_states(state, after)
-        code += adapt(after, joined, self.bar)
-        skipped = adapt(state, joined, self.bar)
+        joined = self.met(state, after)
+        code += self.adapted(after, joined)
+        skipped = self.adapted(state, joined)
         if not code and not skipped:
             return orelse, [], joined
         self.stmt = stmt
@@ -288,7 +309,7 @@ class Adjoint(Reverser):
         self.stmt, self.active = stmt, self.activity.before.get(id(stmt), frozenset())
         if isinstance(stmt, ir.For):
             code += self.take_targets(stmt, end)
-        code += adapt(end, meet_states(head, end), self.bar)
+        code += self.adapted(end, self.met(head, end))
         self.saver.frames.pop()
         self.exit_states.pop()
         self.regions.pop()
@@ -299,7 +320,7 @@ class Adjoint(Reverser):
     def prepare(self, state: State, head: State) -> Code:
         """Bring the cotangents to the form they have at the loop head; buffers that the loop adds to become owned."""
         wanted = {n: b for n, b in head.items() if not (b.owned and not (n in state and state[n].owned))}
-        out = adapt(state, wanted, self.bar)
+        out = self.adapted(state, wanted)
         for name, bar in head.items():
             if name not in wanted and bar.owned:
                 out.append(self.make_owned(name, state.get(name)))

@@ -145,6 +145,8 @@ class _Builder:
                 linked = value.args if why in ("stop_gradient", "integers") else ()
             case Build() | Load() | PathLoad():
                 linked = value.args
+            case Dynamic(key) if key is not None and not isinstance(key, str):
+                linked = value.args
             case Missing() | Dynamic():
                 linked = value.args
                 for arg in value.args:

@@ -26,19 +26,25 @@ class Bar:
 State = dict[str, Bar]
 
 
-def meet(a: Bar | None, b: Bar | None) -> Bar:
-    """What is known of a cotangent where two paths meet, at least one of which has it."""
+def meet(a: Bar | None, b: Bar | None, zero: bool = False) -> Bar:
+    """What is known of a cotangent where two paths meet, at least one of which has it; `zero`: the other makes it 0.0."""
+    assert not (a and a.lazy) and not (b and b.lazy), "lazy cotangents do not cross control flow"
     if a is None or b is None:
-        return Bar(maybe=True)
+        one = a or b
+        return Bar(maybe=not zero or (one is not None and one.maybe))
     return Bar(a.maybe or b.maybe, False, a.owned and b.owned, a.dense and b.dense)
 
 
-def meet_states(a: State, b: State) -> State:
-    """`meet`, name by name."""
-    return {name: meet(a.get(name), b.get(name)) for name in dict.fromkeys([*a, *b])}
+def meet_states(a: State, b: State, zeros: frozenset[str] = frozenset()) -> State:
+    """`meet`, name by name; `zeros` are the names whose missing cotangents are made 0.0 instead of None."""
+    return {name: meet(a.get(name), b.get(name), name in zeros) for name in dict.fromkeys([*a, *b])}
 
 
-def adapt(state: State, wanted: State, bar_name: Callable[[str], str]) -> list[ir.Stmt]:
-    """The statements that bring the cotangents of `state` to what `wanted` says: the statically zero ones become None."""
-    unset = tuple(bar_name(name) for name in wanted if name not in state)
-    return [ir.Clear(unset)] if unset else []
+def adapt(
+    state: State, wanted: State, bar_name: Callable[[str], str], zeros: frozenset[str] = frozenset()
+) -> list[ir.Stmt]:
+    """The statements that bring the cotangents of `state` to what `wanted` says: the statically zero ones are set."""
+    unset = [name for name in wanted if name not in state]
+    out: list[ir.Stmt] = [ir.Assign(bar_name(n), ir.Const(0.0)) for n in unset if n in zeros]
+    plain = tuple(bar_name(name) for name in unset if name not in zeros)
+    return [*out, ir.Clear(plain)] if plain else out

@@ -23,9 +23,10 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.lattice import Array, Int, IntArray, Kind, Known, Observed, Scalar
+from adcompiler.lattice import Array, Closure, Int, IntArray, Kind, Known, Observed, Scalar
 from adcompiler.pipeline import Compiled
 from adcompiler.program import Guard, Root
+from adcompiler.resolve import cell_of
 
 REAL = frozenset({float, np.float64, np.float32, np.float16, np.longdouble})
 COMPLEX = frozenset({complex, np.complex128, np.complex64, np.clongdouble})
@@ -66,6 +67,8 @@ class _Writer:
                 return f"{base}.{name}"
             case ("len",):
                 return f"len({base})"
+            case ("cell", name):
+                return f"{self.bind(cell_of, 'cell_of')}({base}, {name!r})"
         raise AssertionError(step)
 
     def key(self, key: Any) -> str:
@@ -104,6 +107,8 @@ class _Writer:
                 return f"{test} and {again}.ndim == {ndim}"
             case IntArray(ndim):
                 return f"type({first}) is {self.array(cls)} and {again}.dtype.kind in 'biu' and {again}.ndim == {ndim}"
+            case Closure(code):
+                return f"type({first}) is {self.bind(cls, 'type')} and {again}.__code__ is {self.bind(code, 'code')}"
             case Observed():
                 return f"type({first}) is {cls.__name__}"
             case Known(value):

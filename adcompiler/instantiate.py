@@ -8,16 +8,18 @@ the number it is until somebody needs the array).
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from adcompiler import ir
 from adcompiler.lattice import (
     Inert,
+    Int,
     IntArray,
     Kind,
     Known,
+    SliceOf,
     TupleOf,
     is_real,
     is_scalar,
@@ -65,6 +67,7 @@ class Filler:
         self.constants: dict[str, Any] = {n: k.value for n, k in operands.items() if isinstance(k, Known)}
         self.forward: dict[str, ir.Expr] = {}
         self.backward: dict[str, ir.Expr] = {}
+        self.uses: dict[str, int] = {}
 
     def fill(self, wanted: tuple[str, ...], lazy_cotangent: bool) -> Instance:
         """The instance for the wanted parameters."""
@@ -76,12 +79,22 @@ class Filler:
         for let in self.chosen(self.text.backward):
             self.backward[let.name] = self.simplify(let.value)
         entries = dict(zip(self.text.params, self.text.entries, strict=True))
-        cotangents = {
-            name: self.cotangent(name, entry, lazy_cotangent)
-            for name in wanted
-            if (entry := entries[name]) is not None
-        }
+        found = {name: self.simplify(entry) for name in wanted if (entry := entries[name]) is not None}
+        self.uses = self.count(found.values())
+        cotangents = {name: self.cotangent(name, value, lazy_cotangent) for name, value in found.items()}
         return Instance(self.text, self.forward, cotangents)
+
+    def count(self, values: Iterable[ir.Expr]) -> dict[str, int]:
+        """How often each backward local is used by the wanted cotangents."""
+        uses: dict[str, int] = {}
+        stack = list(values)
+        while stack:
+            for name in ir.reads(stack.pop()):
+                if name in self.backward:
+                    uses[name] = uses.get(name, 0) + 1
+                    if uses[name] == 1:
+                        stack.append(self.backward[name])
+        return uses
 
     # --- facts ------------------------------------------------------------------------------------------
 
@@ -227,31 +240,23 @@ class Filler:
 
     # --- cotangents -------------------------------------------------------------------------------------
 
-    def cotangent(self, name: str, entry: ir.Expr, lazy_cotangent: bool) -> Cotangent:
+    def cotangent(self, name: str, value: ir.Expr, lazy_cotangent: bool) -> Cotangent:
         """The cotangent of a parameter, with the `fit` or `expand` at its root resolved."""
-        value = self.simplify(entry)
+        real_value = self.is_real(value)
         lets, value = self.slice(value)
         value, lazy = self.root(name, value, lazy_cotangent)
-        complex_to_real = is_real(self.operands[name]) and not self.is_real(entry)
-        if complex_to_real and numeric(self.operands[name]) is not None:
+        if is_real(self.operands[name]) and not real_value and numeric(self.operands[name]) is not None:
             value = ir.Call(ir.Static(real, "real"), (value,))
         return Cotangent(lets, value, lazy)
 
     def slice(self, value: ir.Expr) -> tuple[tuple[Let, ...], ir.Expr]:
-        """The backward locals that an expression needs, those used once substituted."""
-        needed: dict[str, int] = {}
-        stack = [value]
-        while stack:
-            for name in ir.reads(stack.pop()):
-                if name in self.backward:
-                    needed[name] = needed.get(name, 0) + 1
-                    if needed[name] == 1:
-                        stack.append(self.backward[name])
+        """The backward locals that an expression needs in order; those used once in all are substituted."""
+        needed = self.count([value])
         mapping: dict[str, ir.Expr] = {}
         lets = []
         for name in [n for n in self.backward if n in needed]:
             local = ir.substitute(self.backward[name], mapping)
-            if needed[name] == 1:
+            if self.uses[name] == 1:
                 mapping[name] = local
             else:
                 lets.append(Let(name, local))
@@ -320,7 +325,7 @@ def _is_basic(kind: Kind | None) -> Any:
         case TupleOf(items):
             found = [_is_basic(i) for i in items]
             return False if False in found else UNDECIDED if UNDECIDED in found else True
-        case Inert():
+        case SliceOf() | Int():
             return True
         case Known(value):
             return value is None or value is Ellipsis or (isinstance(value, int) and not isinstance(value, bool))

@@ -113,12 +113,17 @@ class Observed(Kind):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Closure(Kind):
-    """A function defined inside the function that is compiled."""
+    """A function with captured variables, which are passed to its pair.
+
+    It is defined inside a compiled function (`node` its gast, `owner` the specialisation), or came from outside (`node` its
+    code, `owner` the function seen at the first call, `path` where it was found).
+    """
 
     node: Any
     captures: tuple[str, ...]
     owner: Any
     name: str
+    path: tuple[Any, ...] = ()
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Closure) and self.node is other.node and self.owner is other.owner
@@ -130,6 +135,11 @@ class Closure(Kind):
 @dataclass(frozen=True, slots=True)
 class Inert(Kind):
     """Anything that never carries a derivative: strings, iterators of integers, loggers, files."""
+
+
+@dataclass(frozen=True, slots=True)
+class SliceOf(Kind):
+    """A slice written inside an index."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +207,7 @@ def shape_of(kind: Kind | None) -> Hashable:
 def can_be_active(kind: Kind | None) -> bool:
     """Whether a value of this kind can carry a derivative."""
     match kind:
-        case None | Int() | IntArray() | Inert():
+        case None | Int() | IntArray() | Inert() | SliceOf():
             return False
         case Known(value):
             return isinstance(value, float | complex | np.inexact)
@@ -207,6 +217,8 @@ def can_be_active(kind: Kind | None) -> bool:
             return any(map(can_be_active, items)) if items is not None else can_be_active(item)
         case Observed(_, value):
             return value_can_be_active(value)
+        case Closure(owner=types.FunctionType() as function):
+            return value_can_be_active(function)
     return True
 
 
@@ -216,10 +228,23 @@ def value_can_be_active(value: Any, depth: int = 0) -> bool:
         return False
     if isinstance(value, np.ndarray):
         return value.dtype.kind not in "biuSUMmV"
+    if isinstance(value, types.BuiltinFunctionType | np.ufunc | np.dtype):
+        return False
+    if isinstance(value, types.FunctionType):
+        cells = [c.cell_contents for c in value.__closure__ or () if not _is_empty(c)]
+        return depth < _MAX_DEPTH and any(value_can_be_active(v, depth + 1) for v in cells)
     if type(value) in (tuple, list, dict) and depth < _MAX_DEPTH:
         items = value.values() if type(value) is dict else value
         return any(value_can_be_active(v, depth + 1) for v in items)
     return True
+
+
+def _is_empty(cell: types.CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018
+    except ValueError:
+        return True
+    return False
 
 
 # --- observation ------------------------------------------------------------------------------------------
@@ -246,6 +271,8 @@ def observe(value: Any, path: tuple[Any, ...]) -> Kind:
         return Int()
     if type(value) in (float, complex) or isinstance(value, np.floating | np.complexfloating):
         return Scalar(not isinstance(value, complex | np.complexfloating))
+    if isinstance(value, types.FunctionType) and value_can_be_active(value) and not value.__defaults__ and not value.__kwdefaults__:
+        return Closure(value.__code__, value.__code__.co_freevars, value, value.__name__, path)
     if isinstance(value, types.FunctionType | types.BuiltinFunctionType | np.ufunc | np.dtype) or is_transform(value):
         return Known(value)
     if type(value) in (tuple, list, dict):

@@ -22,6 +22,7 @@ from adcompiler.adjoint import Pair
 from adcompiler.emit import Emitter
 from adcompiler.fold import fold
 from adcompiler.release import release
+from adcompiler.simplify import simplify
 
 _numbers = itertools.count(1)
 
@@ -91,7 +92,7 @@ def backward_block(pair: Pair, single_use: bool) -> ir.Block:
     """The backward from unpacking `saved` to `return cotangents`, folded."""
     results: ir.Expr = pair.results[0] if len(pair.results) == 1 else ir.Seq("tuple", pair.results)
     body = (*pair.backward, ir.Return(results))
-    folded = fold(body, frozenset())
+    folded = fold(simplify(body, frozenset({*pair.saved, pair.cotangent})), frozenset())
     return release(folded) if single_use else folded
 
 

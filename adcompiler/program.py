@@ -96,6 +96,7 @@ class Program:
         self.activities: dict[Any, Any] = {}
         self._round = 0
         self._assumed = self._changed = False
+        self._taken: set[str] = set()
 
     # --- sources ----------------------------------------------------------------------------------------
 
@@ -141,6 +142,17 @@ class Program:
             merged = join(merged, item, kind.path)
         return ListOf(None, merged or Unknown())
 
+    def pair_names(self, spec: Spec) -> tuple[str, str]:
+        """Names for the forward and the backward of a new pair, different from all others and from the user's globals."""
+        spaces = [self._taken, *(s.globals for s in self.specs.values())]
+        number, tail = 1, ""
+        while any(f"{spec.name}_{part}{tail}" in space for part in ("forward", "backward") for space in spaces):
+            number += 1
+            tail = f"_{number}"
+        names = f"{spec.name}_forward{tail}", f"{spec.name}_backward{tail}"
+        self._taken.update(names)
+        return names
+
     # --- specialisations --------------------------------------------------------------------------------
 
     def specialise(self, function: Any, kinds: tuple[Kind, ...]) -> Spec:
@@ -158,6 +170,10 @@ class Program:
         """The specialisation of a nested function; its captured variables are its first parameters."""
         key = (closure.node, kinds)
         if key not in self.specs:
+            if not isinstance(closure.owner, Spec):
+                function = closure.owner
+                self._new(key, parse(function), kinds, function.__globals__, {}, None, closure.captures)
+                return self._ready(key)
             owner: Spec = closure.owner
             outer: Source = owner.function.source
             source = Source(closure.node, closure.name, outer.file, outer.lines, getattr(closure.node, "lineno", 1))

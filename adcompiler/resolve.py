@@ -36,6 +36,7 @@ from adcompiler.lattice import (
     Number,
     Observed,
     Scalar,
+    SliceOf,
     TupleOf,
     Unknown,
     can_be_active,
@@ -272,7 +273,7 @@ class Resolver:
         """The kind of an index; slices are `Inert`, a tuple of indices has a kind for each."""
         match index:
             case ir.Slice():
-                return Inert()
+                return SliceOf()
             case ir.Seq(_, items):
                 kinds = [self.index_kind(i) for i in items]
                 return None if None in kinds else TupleOf(tuple(k for k in kinds if k))
@@ -357,6 +358,9 @@ class Resolver:
         if func is None:
             return self.apply(expr, InertCall("not reached yet"), (), (None,), None)
         if isinstance(func, Closure):
+            outside = isinstance(func.owner, types.FunctionType)
+            if outside and (lookup(func.owner) or is_non_differentiable(func.owner) or _root_module(func.owner) in _LIBRARIES):
+                return self.known_call(expr, func.owner, kinds)
             return self._closure(expr, func)
         if isinstance(func, Known):
             return self.known_call(expr, func.value, kinds)
@@ -444,6 +448,8 @@ class Resolver:
 
     def _inert_kind(self, declared: Any, expr: ir.Call, kinds: list[Any]) -> Kind:
         operands = {str(i): k for i, k in enumerate(kinds)}
+        if declared.kind == "tuple":
+            return ListOf(None, Int()) if declared.key is np.shape else Inert()
         kind = result_kind(declared.kind, operands, self.fresh) if declared.kind else Number(False)
         typed = [k for (name, _), k in zip(expr.kwargs, kinds[len(expr.args) :], strict=True) if name == "dtype"]
         if declared.kind in ("filled", "filled_like") and (typed or len(expr.args) > 1):
@@ -468,6 +474,8 @@ class Resolver:
     def _rule_kind(self, callee: RuleCall, operands: dict[str, Any]) -> Kind:
         rule = callee.rule
         numbers = [numeric(k) for k in operands.values() if numeric(k) is not None]
+        if callee.key is np.arange and all(isinstance(k, Int) for k in numbers):
+            return IntArray(1, self.fresh)
         if callee.key in _INTEGER_KEYS and numbers and all(isinstance(k, Int) for k in numbers):
             return Int() if rule.kind in ("scalar", "elementwise", "elementwise_real") else Number()
         if rule.kind is None and not rule.builtin:
@@ -521,7 +529,9 @@ class Resolver:
 
     def _closure(self, expr: ir.Call, closure: Closure) -> tuple[ir.Expr, Kind | None]:
         try:
-            bound = bind_call(node_signature(closure.node), expr.args, expr.kwargs, self._expand)
+            outside = isinstance(closure.owner, types.FunctionType)
+            signature = signature_of(closure.owner) if outside else node_signature(closure.node)
+            bound = bind_call(signature, expr.args, expr.kwargs, self._expand)
         except BindError as error:
             return self._unbound(expr, closure.name, str(error))
         args, kinds = self._packed(bound)
@@ -541,8 +551,15 @@ class Resolver:
             self.spec.owner_kinds.update(zip(closure.captures, found, strict=True))
             return tuple(names), found
         out, kinds = [], []
+        if not ir.is_atom(func):
+            held = self.spec.names.fresh("t")
+            self.extra.append(ir.Assign(held, self.value(func)[0], self.stmt.origin, kind=closure))
+            func = ir.Name(held)
         for name in closure.captures:
-            kind = closure.owner.owner_kinds.get(name) or Unknown()
+            if isinstance(closure.owner, types.FunctionType):
+                kind = self.program.source_kind(cell_of(closure.owner, name), (*closure.path, ("cell", name)))
+            else:
+                kind = closure.owner.owner_kinds.get(name) or Unknown()
             temp = self.spec.names.fresh("t")
             cell = ir.Call(ir.Static(cell_of, "cell_of"), (func, ir.Const(name)))
             self.extra.append(ir.Assign(temp, ir.Apply(cell, Load(name), (func,), (closure,), kind), self.stmt.origin, kind=kind))

@@ -67,6 +67,23 @@ class Reverser:
         self.owned_requests: list[set[str]] = []
         self.paths: dict[tuple[str, Any], str] = {}
         self.sizes: dict[str, Kind] = {}
+        self.zeros: frozenset[str] = frozenset()
+        self.taken_unsure: set[str] = set()
+
+    def met(self, a: State, b: State) -> State:
+        """The cotangents where two paths meet."""
+        return meet_states(a, b, self.zeros)
+
+    def adapted(self, state: State, wanted: State) -> Code:
+        """The statements that bring the cotangents of a path to what is wanted where it meets another."""
+        return adapt(state, wanted, self.bar, self.zeros)
+
+    def take(self, name: str, state: State) -> Bar | None:
+        """Take a cotangent: it is zero from here on."""
+        bar = state.pop(name, None)
+        if bar is not None and bar.maybe:
+            self.taken_unsure.add(name)
+        return bar
 
     # --- cotangents -------------------------------------------------------------------------------------
 
@@ -133,23 +150,26 @@ class Reverser:
     # --- assignments ------------------------------------------------------------------------------------
 
     def stmt_Assign(self, stmt: ir.Assign, state: State, region: Region) -> tuple[Code, Code, State]:
-        bar = state.pop(stmt.target, None)
+        bar = self.take(stmt.target, state)
         if bar is None or not self.is_active(stmt.value):
             return [stmt], [], state
         if stmt.kind is not None:
             self.sizes[stmt.target] = stmt.kind
+        before = self.materialise_all(state, after=True) if bar.maybe else []
         inner, code = dict(state), []  # type: ignore[var-annotated]
         forward = self.reverse_value(stmt, bar, inner, code)
         if not bar.maybe:
             return forward, code, inner
-        return forward, *self.if_present(self.bar(stmt.target), code, inner, state)
+        code += self.materialise_all(inner, after=False)
+        guarded, state = self.if_present(self.bar(stmt.target), code, inner, state)
+        return forward, before + guarded, state
 
     def if_present(self, bar: str, code: Code, inner: State, outer: State) -> tuple[Code, State]:
         """Reverse code that runs only if a cotangent is there."""
-        joined = meet_states(inner, outer)
-        code = code + adapt(inner, joined, self.bar)
+        joined = self.met(inner, outer)
+        code = code + self.adapted(inner, joined)
         test = ir.Op("is not", (ir.Name(bar), ir.Const(None)))
-        return [ir.If(test, tuple(code), tuple(adapt(outer, joined, self.bar)))], joined
+        return [ir.If(test, tuple(code), tuple(self.adapted(outer, joined)))], joined
 
     def is_active(self, value: Any) -> bool:
         """Whether an expression reads something active and is differentiated."""
@@ -198,14 +218,16 @@ class Reverser:
             self.add(name, part, state, code, maybe=True)
 
     def stmt_Define(self, stmt: ir.Define, state: State, region: Region) -> tuple[Code, Code, State]:
-        bar = state.pop(stmt.name, None)
+        bar = self.take(stmt.name, state)
         if bar is None:
             return [stmt], [], state
+        before = self.materialise_all(state, after=True)
         inner, code = dict(state), []  # type: ignore[var-annotated]
         self.captured(stmt.captures, ir.Name(self.bar(stmt.name)), inner, code)
         if not bar.maybe:
-            return [stmt], code, inner
-        return [stmt], *self.if_present(self.bar(stmt.name), code, inner, state)
+            return [stmt], before + code, inner
+        guarded, state = self.if_present(self.bar(stmt.name), code, inner, state)
+        return [stmt], before + guarded, state
 
     # --- rules ------------------------------------------------------------------------------------------
 
@@ -429,7 +451,7 @@ class Reverser:
         return code
 
     def stmt_Unpack(self, stmt: ir.Unpack, state: State, region: Region) -> tuple[Code, Code, State]:
-        bars = {n: state.pop(n) for n in stmt.target.names() if n in state}
+        bars = {n: b for n in stmt.target.names() if (b := self.take(n, state)) is not None}
         if not bars or not self.is_active(stmt.value):
             return [stmt], [], state
         code: Code = []
@@ -437,6 +459,7 @@ class Reverser:
             self.parallel(stmt, stmt.value, bars, state, code)
         else:
             assert isinstance(stmt.value, ir.Name)
+            code += [self.materialise(n, after=True) for n, bar in bars.items() if bar.lazy]
             self.add(stmt.value.id, self.packed(stmt.target, stmt.kind, bars, stmt.value.id), state, code, kind=stmt.kind)
         return [stmt], code, state
 
@@ -496,6 +519,11 @@ class Reverser:
     ) -> None:
         """Add `target`'s cotangent at an index of `name`'s: in place where the buffer is owned, so that it is O(1)."""
         y_bar = ir.Name(self.bar(target))
+        if _only_new_axes(index) and numeric(kind) is not None:
+            self.sizes.setdefault(name, kind)
+            shaped = ir.Call(ir.Attr(y_bar, "reshape"), (self.shape_fact(name, after=False),))
+            self.add(name, shaped, state, code, kind=kind)
+            return
         self.request_owned(name, kind)
         have = state.get(name)
         if have is not None and have.owned:
@@ -574,7 +602,7 @@ class Reverser:
     def _take_item(
         self, stmt: ir.For, target: ir.Target, source: str, kind: Any, backwards: bool, state: State, code: Code
     ) -> None:
-        bars = {n: state.pop(n) for n in ir.target_names(target) if n in state}
+        bars = {n: b for n in ir.target_names(target) if (b := self.take(n, state)) is not None}
         if not bars:
             return
         counter = self.counters.setdefault(id(stmt), self.names.fresh("i"))
@@ -694,6 +722,14 @@ def _sum(parts: list[tuple[ir.Expr, bool, Any]], y_bar: ir.Name) -> tuple[ir.Exp
         both = ir.Op("+", (expr, other)) if numeric(kind) is not None else ir.Call(_ACCUMULATE, (expr, other))
         expr, lazy = both, lazy and other_lazy
     return expr, lazy, kind
+
+
+def _only_new_axes(index: Any) -> bool:
+    """Whether an index takes everything and only adds axes (`x[:, None]`)."""
+    parts = index.items if isinstance(index, ir.Seq) else (index,)
+    whole = [p for p in parts if p == ir.Slice(None, None, None)]
+    new = [p for p in parts if isinstance(p, ir.Const) and p.value is None]
+    return bool(new) and len(whole) + len(new) == len(parts)
 
 
 def _shape_call(expr: ir.Expr) -> ir.Expr:

@@ -22,6 +22,7 @@ from adcompiler.lattice import (
     ListOf,
     Number,
     Scalar,
+    SliceOf,
     TupleOf,
     Unknown,
     is_real,
@@ -97,7 +98,7 @@ def _deep_real(kind: Kind) -> bool:
             return all(map(_deep_real, items))
         case Known(value) if numeric(kind) is None:
             return not _is_complex_type(value)
-        case Inert():
+        case Inert() | SliceOf():
             return True
     return numeric(kind) is not None and is_real(kind)
 
@@ -106,7 +107,7 @@ def _is_complex_type(value: Any) -> bool:
     """Whether a known value may ask for a complex result (`dtype=complex`, `"c16"`)."""
     try:
         return np.dtype(value).kind == "c" if value is not None else False
-    except TypeError:
+    except (TypeError, ValueError):
         return False
 
 
@@ -191,7 +192,7 @@ def _axes_left(parts: tuple[Kind, ...], ndim: int) -> int | None:
                 continue
             case Known(value) if isinstance(value, bool):
                 return None
-            case Inert():  # a slice
+            case SliceOf():
                 left += 1
                 used += 1
             case IntArray(m) if m:
@@ -285,7 +286,7 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "index": _index,
     "filled": _filled,
     "filled_like": _filled_like,
-    "tuple": lambda operands, fresh: Unknown(),
+    "tuple": lambda operands, fresh: ListOf(None, Number(_all_real(operands))),
     "other": lambda operands, fresh: Inert(),
 }
 

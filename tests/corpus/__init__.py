@@ -1,0 +1,10 @@
+"""Ordinary functions of the kind people write, with arguments to call them with: `SAMPLES`.
+
+Each module registers its functions with the decorator `sample`, once for every call; the tests run all calls in every
+mode. Kinks and singular points are kept out of reach of the finite differences.
+"""
+
+from tests.corpus import calls, flow, numeric, structures, syntax, variables
+from tests.corpus.sample import SAMPLES, Sample
+
+__all__ = ["SAMPLES", "Sample", "calls", "flow", "numeric", "structures", "syntax", "variables"]
