@@ -20,7 +20,7 @@ from adcompiler.callees import InertCall
 from adcompiler.definite import definite
 from adcompiler.lattice import Int, Scalar, is_real, numeric
 from adcompiler.program import Spec
-from adcompiler.reverse import Reverser
+from adcompiler.reverse import LEN, RANGE, REVERSED, Reverser
 from adcompiler.saving import Frame, Region, Saver, exits_of, region_of, with_copies
 
 Code = list[ir.Stmt]
@@ -210,7 +210,9 @@ class Adjoint(Reverser):
 
     def stmt_With(self, stmt: ir.With, state: State, region: Region) -> tuple[Code, Code, State]:
         body, code, state = self.block(stmt.body, state, region)
-        reverse: Code = [replace(stmt, body=tuple(code))] if code else []
+        # The reverse runs under the same contexts, unless they are made from values that would have to be kept.
+        again = not any(True for item in stmt.items for _ in ir.reads(item))
+        reverse: Code = ([replace(stmt, body=tuple(code))] if again else code) if code else []
         return [replace(stmt, body=tuple(body))], reverse, state
 
     def exit_test(self, body: ir.Block, region: Region) -> ir.Expr | None:
@@ -332,14 +334,14 @@ class Adjoint(Reverser):
             trips = ir.Name(inner.trace)
             self.saver.mark(inner.trace)
             before: Code = [ir.Assign(inner.trace, ir.Const(0))]
-            header = ir.Call(ir.Global("range"), (trips,))
+            header = ir.Call(RANGE, (trips,))
             count: ir.Expr = trips
             target: ir.Target = "_"
         else:
             self.saver.mark(inner.trace)
             before = [ir.Assign(inner.trace, ir.Seq("list", ()))]
-            header = ir.Call(ir.Global("reversed"), (ir.Name(inner.trace),))
-            count = ir.Call(ir.Global("len"), (ir.Name(inner.trace),))
+            header = ir.Call(REVERSED, (ir.Name(inner.trace),))
+            count = ir.Call(LEN, (ir.Name(inner.trace),))
             saved = tuple(inner.saved)
             target = saved[0] if len(saved) == 1 else ir.Targets(saved)
         back: Code = []

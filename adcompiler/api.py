@@ -26,7 +26,10 @@ from adcompiler.pipeline import Compiled
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime import dynamic
 from adcompiler.runtime.project import detach, materialize, project
-from adcompiler.variants import Finish, Variants, explained
+from adcompiler.entry import Finish
+from adcompiler.variants import Variants, explained
+
+_FLOATS = frozenset({float, np.float64, np.float32, np.float16, np.longdouble})
 
 Argnums = int | str | tuple[int | str, ...]
 
@@ -174,33 +177,43 @@ def _grad_finisher(
     active = pair.active
     slots = [active.index(params[i]) if params[i] in active else None for i in where]
     single = len(active) == 1
-    plain = not as_tuple and single and slots == [0] and inside == [None]
+    has_aux = mode == "aux"
+    seed = (1.0, None) if has_aux else 1.0
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
-        loss = value[0] if mode == "aux" and isinstance(value, tuple) and len(value) == 2 else value
-        if type(loss) is not float:
+        loss = value[0] if has_aux and isinstance(value, tuple) and len(value) == 2 else value
+        if type(loss) not in _FLOATS:
             check_scalar(loss, function_name)
-        cts = backward(saved, (1.0, None) if mode == "aux" else 1.0) if active else ()
-        if plain and type(cts) is float and type(arguments[where[0]]) is float:
-            grads = cts
-        else:
-            grads = _collect((cts,) if single else cts, arguments, value)
-        if mode == "gradient":
-            return grads
-        return value, grads
+        return rest(value, backward(saved, seed) if active else (), *arguments)
 
-    def _collect(cts: Any, arguments: Any, value: Any) -> Any:
+    def rest(value: Any, cts: Any, *arguments: Any) -> Any:
         out = []
+        by_slot = (cts,) if single else cts
         for i, slot, position in zip(where, slots, inside, strict=True):
             primal = arguments[i]
-            ct = None if slot is None else cts[slot]
+            ct = None if slot is None else by_slot[slot]
             if position is not None:
                 primal, ct = primal[position], None if ct is None else ct[position]
             out.append(_zero_if_none(project(ct, primal), primal))
         whole = detach(tuple(out), (arguments, value))
-        return whole if as_tuple else whole[0]
+        grads = whole if as_tuple else whole[0]
+        return grads if mode == "gradient" else (value, grads)
 
-    return finish
+    if not (single and slots == [0] and inside == [None] and not has_aux):
+        return Finish(finish)
+    # The gradient of one float: all of it in the entry, since its calls would cost as much as the arithmetic.
+    bare = "(float($bar),)" if as_tuple else "float($bar)"
+    lines = (
+        "$value, $saved = $forward({names})",
+        "if type($value) not in $FLOATS:",
+        "    $check($value, $name)",
+        "$bar = $backward($saved, 1.0)",
+        f"if type({params[where[0]]}) is float and isinstance($bar, float):",
+        f"    return {bare if mode == 'gradient' else f'$value, {bare}'}",
+        "return $rest($value, $bar, {names})",
+    )
+    bound = {"FLOATS": _FLOATS, "check": check_scalar, "name": function_name, "backward": backward, "rest": rest}
+    return Finish(finish, lines, bound)
 
 
 # --- pullback ---------------------------------------------------------------------------------------------
@@ -276,7 +289,7 @@ def _pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
 
         return value, make_back
 
-    return finish
+    return Finish(finish)
 
 
 def _rule_pullback(f: Any, args: Any, kwargs: Any) -> Any:
@@ -412,7 +425,7 @@ def _compile_call(function: Any, wanted: tuple[bool, ...], args: Any, kwargs: An
 
                 return value, back
 
-            return finish
+            return Finish(finish)
 
         variants = store[key] = Variants(function, lambda *_: on, finisher, False)
     return variants.first(*args, **kwargs)

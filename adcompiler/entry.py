@@ -19,6 +19,7 @@ import inspect
 import itertools
 import linecache
 import types
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -34,6 +35,19 @@ INTEGER = frozenset({int, *(np.dtype(c).type for c in "bhilqBHILQ")})
 _numbers = itertools.count(1)
 
 
+@dataclass(frozen=True, eq=False)
+class Finish:
+    """What follows the forward: `call(value, saved, *arguments)`, or its own text where that is much faster.
+
+    `inline` are lines over the parameters, `$forward` and the names in `bound`, each with a `$` in front;
+    `{names}` stands for the parameters.
+    """
+
+    call: Any
+    inline: tuple[str, ...] = ()
+    bound: dict[str, Any] = field(default_factory=dict)
+
+
 class _Writer:
     """Collects the text of the guards and the objects it names."""
 
@@ -41,14 +55,24 @@ class _Writer:
         function = compiled.request.function
         self.globals = function.__globals__
         self.signature = inspect.signature(function, follow_wrapped=False)
-        self.bound: dict[str, Any] = {"ndarray": np.ndarray, "_REAL": REAL, "_COMPLEX": COMPLEX, "_INTEGER": INTEGER}
+        self.prefix = self._prefix(compiled)
+        sets = {"ndarray": np.ndarray, "REAL": REAL, "COMPLEX": COMPLEX, "INTEGER": INTEGER}
+        self.bound: dict[str, Any] = {self.prefix + name: value for name, value in sets.items()}
         self.count = itertools.count(1)
         self.spelled: dict[Any, str] = {}
-        self.hidden = set(self.signature.parameters) | {"fits", function.__name__}
+        self.hidden = set(self.signature.parameters) | {function.__name__}
+
+    def _prefix(self, compiled: Compiled) -> str:
+        """What the entry's own names start with: nothing that the user's function names starts so."""
+        roots = {path[0].name for path in compiled.program.guards if isinstance(path[0], Root)}
+        prefix = "_"
+        while any(name.startswith(prefix) for name in roots | set(self.signature.parameters)):
+            prefix += "_"
+        return prefix
 
     def bind(self, value: Any, stem: str) -> str:
         """A name for an object."""
-        name = f"_{stem}{next(self.count)}"
+        name = f"{self.prefix}{stem}{next(self.count)}"
         self.bound[name] = value
         return name
 
@@ -90,7 +114,7 @@ class _Writer:
             return None
         value = self.path(guard.path)
         if not value.isidentifier() and not (isinstance(guard.kind, Known) and guard.kind.value is not None):
-            name = f"_{next(self.count)}"
+            name = f"{self.prefix}{next(self.count)}"
             self.spelled[guard.path] = name
             return self.test(f"({name} := {value})", name, guard.kind, guard.type)
         return self.test(value, value, guard.kind, guard.type)
@@ -98,10 +122,10 @@ class _Writer:
     def test(self, first: str, again: str, kind: Kind, cls: type) -> str:
         match kind:
             case Scalar(real):
-                plain = "float" if real else "complex"
-                return f"(type({first}) is {plain} or type({again}) in {'_REAL' if real else '_COMPLEX'})"
+                plain, others = ("float", "REAL") if real else ("complex", "COMPLEX")
+                return f"(type({first}) is {plain} or type({again}) in {self.prefix}{others})"
             case Int():
-                return f"(type({first}) is int or type({again}) in _INTEGER)"
+                return f"(type({first}) is int or type({again}) in {self.prefix}INTEGER)"
             case Array(ndim, real):
                 test = f"type({first}) is {self.array(cls)} and {again}.dtype.kind == {'f' if real else 'c'!r}"
                 return f"{test} and {again}.ndim == {ndim}"
@@ -120,7 +144,7 @@ class _Writer:
         return f"type({first}) is {self.bind(cls, 'type')}"
 
     def array(self, cls: type) -> str:
-        return "ndarray" if cls is np.ndarray else self.bind(cls, "array")
+        return f"{self.prefix}ndarray" if cls is np.ndarray else self.bind(cls, "array")
 
 
 def _reader(globals_: dict[str, Any]) -> Any:
@@ -133,8 +157,8 @@ def _reader(globals_: dict[str, Any]) -> Any:
     return read
 
 
-def guards_text(compiled: Compiled) -> tuple[list[str], dict[str, Any]]:
-    """The tests of all guards, and the objects that they name."""
+def guards_text(compiled: Compiled) -> tuple[list[str], dict[str, Any], str]:
+    """The tests of all guards, the objects that they name, and the prefix of the entry's own names."""
     writer = _Writer(compiled)
     tests = [t for g in compiled.program.guards.values() if (t := writer.guard(g)) is not None]
     for code in compiled.program.codes.values():
@@ -144,31 +168,31 @@ def guards_text(compiled: Compiled) -> tuple[list[str], dict[str, Any]]:
             tests.append(f"{function}.__defaults__ is {writer.bind(code.defaults, 'defaults')}")
         if code.kwdefaults is not None:
             tests.append(f"{function}.__kwdefaults__ == {writer.bind(dict(code.kwdefaults), 'kwdefaults')}")
-    return tests, writer.bound
+    return tests, writer.bound, writer.prefix
 
 
-def make_entry(compiled: Compiled, other: Any, finish: Any) -> Any:
-    """The entry: `finish(value, saved, *arguments)` after the forward, `other` when a guard does not hold."""
+def make_entry(compiled: Compiled, other: Any, finish: Finish) -> Any:
+    """The entry: `finish` after the forward, `other` when a guard does not hold."""
     function = compiled.request.function
     signature = inspect.signature(function, follow_wrapped=False)
-    tests, bound = guards_text(compiled)
-    bound |= {"_other": other, "_finish": finish, "_forward": compiled.forward}
-    defaults = {p.name: p.default for p in signature.parameters.values() if p.default is not p.empty}
-    bound |= {f"_default_{n}": v for n, v in defaults.items()}
+    tests, bound, prefix = guards_text(compiled)
+    own = {"other": other, "finish": finish.call, "forward": compiled.forward} | finish.bound
+    own |= {f"default_{p.name}": p.default for p in signature.parameters.values() if p.default is not p.empty}
+    bound |= {prefix + name: value for name, value in own.items()}
     names = ", ".join(signature.parameters)
-    spread = _spread(signature)
     name = function.__name__ if function.__name__.isidentifier() else "lambda_"
+    lines = [line.replace("$", prefix).format(names=names) for line in finish.inline or _OUT_OF_LINE]
     text = "\n".join(
         [
             f"def bind({', '.join(bound)}):",
-            f"    def {name}({_parameters(signature)}):",
+            f"    def {name}({_parameters(signature, prefix)}):",
             "        try:",
-            f"            fits = {_conjunction(tests)}",
+            f"            {prefix}fits = {_conjunction(tests)}",
             "        except (NameError, KeyError, IndexError, TypeError, AttributeError, ValueError):",
-            "            fits = False",
-            "        if not fits:",
-            f"            return _other({spread})",
-            f"        return _finish(*_forward({names}){', ' if names else ''}{names})",
+            f"            {prefix}fits = False",
+            f"        if not {prefix}fits:",
+            f"            return {prefix}other({_spread(signature)})",
+            *(f"        {line}" for line in lines),
             f"    return {name}",
         ]
     )
@@ -179,6 +203,9 @@ def make_entry(compiled: Compiled, other: Any, finish: Any) -> Any:
     return types.FunctionType(bind, function.__globals__)(*bound.values())
 
 
+_OUT_OF_LINE = ("$value, $saved = $forward({names})", "return $finish($value, $saved, {names})")
+
+
 def _conjunction(tests: list[str]) -> str:
     """All tests; nested, because the compiler's stack is finite."""
     if len(tests) > 200:
@@ -186,11 +213,11 @@ def _conjunction(tests: list[str]) -> str:
     return " and ".join(tests) or "True"
 
 
-def _parameters(signature: inspect.Signature) -> str:
+def _parameters(signature: inspect.Signature, prefix: str) -> str:
     out = []
     star = slash = False
     for p in signature.parameters.values():
-        text = f"{p.name}=_default_{p.name}" if p.default is not p.empty else p.name
+        text = f"{p.name}={prefix}default_{p.name}" if p.default is not p.empty else p.name
         if slash and p.kind is not p.POSITIONAL_ONLY:
             out.append("/")
             slash = False

@@ -7,6 +7,7 @@ captured variables.  The text is in `linecache`, so tracebacks and debuggers sho
 
 from __future__ import annotations
 
+import builtins
 import itertools
 import linecache
 import re
@@ -44,10 +45,13 @@ class Unit:
 
 @dataclass(eq=False)
 class Speller:
-    """Spellings of static objects in one text: the user's own name for a module, else the suggested one, made unique."""
+    """Spellings of static objects in one text: the usual name where it means the object there, else one of its own.
+
+    `taken` are the names that the text itself reads or binds.
+    """
 
     globals: dict[str, Any]
-    taken: Any
+    taken: set[str]
     statics: dict[str, Any] = field(default_factory=dict)
     pairs: dict[str, Pair] = field(default_factory=dict)
 
@@ -56,13 +60,26 @@ class Speller:
         if isinstance(value, Pair):
             self.pairs[name] = value
             return name
-        if self.globals.get(name) is value and isinstance(value, types.ModuleType):
+        if name not in self.taken and self.means(name) is value and isinstance(value, types.ModuleType | type | types.BuiltinFunctionType):
             return name
-        while self.statics.get(name, value) is not value or (name in self.globals and self.globals[name] is not value):
+        while name in self.taken or self.statics.get(name, value) is not value or name in self.globals:
             name += "_"
-        if name not in self.globals or self.globals[name] is not value:
-            self.statics[name] = value
+        self.statics[name] = value
         return name
+
+    def means(self, name: str) -> Any:
+        """What a name means in the user's module."""
+        return self.globals.get(name, getattr(builtins, name, None))
+
+
+def local_names(pair: Pair) -> set[str]:
+    """All names that a pair's text reads or binds by itself; modules that it reads keep their names."""
+    names = {*pair.params, *pair.saved, pair.cotangent, "saved"} | pair.spec.function.locals | pair.spec.function.cells
+    for stmt in ir.statements((*pair.forward, *pair.backward)):
+        names |= ir.bound(stmt)
+        for expr in ir.expressions(stmt):
+            names.update(ir.reads(expr))
+    return names
 
 
 def saved_expr(names: tuple[str, ...]) -> ir.Expr:
@@ -111,7 +128,7 @@ def define(pair: Pair, emitter: Emitter, single_use: bool) -> list[gast.AST]:
 
 def write(pair: Pair, single_use: bool) -> Unit:
     """The unit of a pair."""
-    speller = Speller(pair.spec.globals, pair)
+    speller = Speller(pair.spec.globals, local_names(pair))
     emitter = Emitter(speller)
     text = emitter.printed(define(pair, emitter, single_use))
     own = (pair.forward_name, pair.backward_name)

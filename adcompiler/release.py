@@ -18,7 +18,7 @@ def release(block: ir.Block) -> ir.Block:
         if inner:
             stmt = ir.with_blocks(stmt, tuple(map(release, inner)))
         match stmt:
-            case ir.For(target, ir.Call(ir.Global("reversed"), (ir.Name() as trace,)), body, ()):
+            case ir.For(target, ir.Call(ir.Static(_, "reversed"), (ir.Name() as trace,)), body, ()):
                 pop = ir.Call(ir.Attr(trace, "pop"))
                 first: ir.Stmt = ir.Assign(target, pop) if isinstance(target, str) else ir.Unpack(target, pop)
                 out.append(ir.While((), trace, (first, *body), (), stmt.origin))

@@ -48,6 +48,10 @@ from adcompiler.saving import Region, Saver
 from adcompiler.transfer import as_dict
 
 Code = list[ir.Stmt]
+# The builtins as they are, whatever the user's module calls by their names.
+LEN = ir.Static(len, "len")
+RANGE = ir.Static(range, "range")
+REVERSED = ir.Static(reversed, "reversed")
 _ELEMENTWISE = ("elementwise", "elementwise_real", "where")
 _ACCUMULATE = ir.Static(accumulate, "accumulate")
 
@@ -504,7 +508,7 @@ class Reverser:
                 elif length is not None:
                     items += [ir.Const(None)] * (length - len(target.items) + 1)
                 else:
-                    items.append(ir.Star(ir.Call(ir.Static(one_item, "one_item"), (ir.Call(ir.Global("len"), (ir.Name(self.saver.value(item, True)),)),))))
+                    items.append(ir.Star(ir.Call(ir.Static(one_item, "one_item"), (ir.Call(LEN, (ir.Name(self.saver.value(item, True)),)),))))
             else:
                 items.append(ir.Name(self.bar(item)) if item in bars else ir.Const(None))
         display = ir.Seq("tuple", tuple(items))
@@ -567,7 +571,7 @@ class Reverser:
             value: ir.Expr = ir.Call(ir.Static(owned_list, "owned_list"), (have, self.length_fact(name)))
         else:
             shape = self.shape_fact(name, after=False)
-            dtype = () if is_real(kind) else (ir.Global("complex"),)
+            dtype = () if is_real(kind) else (ir.Static(complex, "complex"),)
             if bar is None:
                 value = ir.Call(ir.Attr(ir.Static(np, "np"), "zeros"), (shape, *dtype))
             else:
@@ -576,7 +580,7 @@ class Reverser:
 
     def length_fact(self, name: str) -> ir.Expr:
         """The length of a list, kept by the forward."""
-        return ir.Name(self.saver.fact(name, "len", ir.Call(ir.Global("len"), (ir.Name(name),)), False))
+        return ir.Name(self.saver.fact(name, "len", ir.Call(LEN, (ir.Name(name),)), False))
 
     def take_targets(self, stmt: ir.For, state: State) -> Code:
         """At the end of a reverse iteration the cotangents of the loop's targets go to the items they were."""

@@ -8,13 +8,12 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from adcompiler.entry import make_entry
+from adcompiler.entry import Finish, make_entry
 from adcompiler.errors import DifferentiationError, UnsupportedSyntaxError, refuse
 from adcompiler.module import generated_lines
 from adcompiler.pipeline import LOCK, Compiled, Request, compile_request
 from adcompiler.rules.registry import on_register
 
-Finish = Callable[..., Any]
 _all: weakref.WeakSet[Variants] = weakref.WeakSet()
 _MOST = 64
 
