@@ -19,6 +19,7 @@ from adcompiler.bars import Bar, State, adapt, meet_states
 from adcompiler.callees import InertCall
 from adcompiler.definite import definite
 from adcompiler.lattice import Int, Scalar, is_real, numeric
+from adcompiler.names import Names
 from adcompiler.program import Spec
 from adcompiler.reverse import LEN, RANGE, REVERSED, Reverser
 from adcompiler.saving import Frame, Region, Saver, exits_of, region_of, with_copies
@@ -93,9 +94,9 @@ class Adjoint(Reverser):
         spec = pair.spec
         self.pair = pair
         self.activity = activity(spec, pair.mask)
-        body = _canonical(spec.body, self.activity.before, spec.function.locals)
-        found = definite(body, frozenset(spec.params))
         names = copy.deepcopy(spec.names)
+        body = _canonical(spec.body, self.activity.before, spec.function.locals, names)
+        found = definite(body, frozenset(spec.params))
         user = spec.function.locals | spec.function.cells | frozenset(spec.params)
         names.reserve(["np", "math"])
         super().__init__(spec, names, Saver(names, found, user, spec.function.cells), alias(spec))
@@ -225,12 +226,17 @@ class Adjoint(Reverser):
         return ir.Op("==", (ir.Name(region.marker), ir.Const(numbers[0])))
 
     def stmt_Return(self, stmt: ir.Return, state: State, region: Region) -> tuple[Code, Code, State]:
-        state = dict(self.exit_states[0][ir.Return])
+        state = self.left(state, self.exit_states[0][ir.Return])
         reverse: Code = []
         if isinstance(stmt.value, ir.Name) and stmt.value.id in self.active:
             self.add(stmt.value.id, ir.Name(self.pair.cotangent), state, reverse, kind=stmt.kind)
         forward = [*self.marked(stmt), stmt]
         return forward, reverse, state
+
+    @staticmethod
+    def left(here: State, beyond: State) -> State:
+        """The cotangents at an exit: those where it leads to, and the buffers and sums that are already there."""
+        return beyond | {name: bar for name, bar in here.items() if name not in beyond and not bar.maybe}
 
     def marked(self, stmt: ir.Stmt) -> Code:
         """The exit markers of all regions that a statement leaves, and their records, the innermost first."""
@@ -245,10 +251,10 @@ class Adjoint(Reverser):
         return out
 
     def stmt_Break(self, stmt: ir.Break, state: State, region: Region) -> tuple[Code, Code, State]:
-        return [*self.marked(stmt), stmt], [], dict(self.exit_states[-1][ir.Break])
+        return [*self.marked(stmt), stmt], [], self.left(state, self.exit_states[-1][ir.Break])
 
     def stmt_Continue(self, stmt: ir.Continue, state: State, region: Region) -> tuple[Code, Code, State]:
-        return [*self.marked(stmt), stmt], [], dict(self.exit_states[-1][ir.Continue])
+        return [*self.marked(stmt), stmt], [], self.left(state, self.exit_states[-1][ir.Continue])
 
     def stmt_For(self, stmt: ir.For, state: State, region: Region) -> tuple[Code, Code, State]:
         return self.loop(stmt, state, region)
@@ -375,19 +381,26 @@ class Adjoint(Reverser):
         self.bar_names, self.counters = bar_names, counters
 
 
-def _canonical(body: ir.Block, before: dict[int, frozenset[str]], variables: frozenset[str]) -> ir.Block:
+def _canonical(body: ir.Block, before: dict[int, frozenset[str]], variables: frozenset[str], names: Names) -> ir.Block:
     """`while` loops whose test binds active names get the test as the first statements of their body."""
     out: list[ir.Stmt] = []
     for stmt in body:
-        inner = tuple(_canonical(b, before, variables) for b in ir.blocks(stmt))
+        inner = tuple(_canonical(b, before, variables, names) for b in ir.blocks(stmt))
         same = all(a is b for a, b in zip(inner, ir.blocks(stmt), strict=True))
         new = stmt if same or not inner else ir.with_blocks(stmt, inner)
         if new is not stmt:
             before[id(new)] = before.get(id(stmt), frozenset())
-        if isinstance(new, ir.While) and _head_is_active(new, before, variables):
-            leave = ir.If(new.test, (), (*new.orelse, ir.Break(new.origin)), new.origin)
+        if isinstance(new, ir.While) and ((new.head and new.orelse) or _head_is_active(new, before, variables)):
+            ended = names.fresh("ended")
+            note = (ir.Assign(ended, ir.Const(1), new.origin),) if new.orelse else ()
+            leave = ir.If(new.test, (), (*note, ir.Break(new.origin)), new.origin)
             old, new = new, ir.While((), ir.Const(True), (*new.head, leave, *new.body), (), new.origin)
             before[id(new)] = before.get(id(old), frozenset())
+            if old.orelse:
+                # The `else` of the loop runs if the test, not a `break`, ended it.
+                out.append(ir.Assign(ended, ir.Const(0), new.origin))
+                out.append(new)
+                new = ir.If(ir.Name(ended), old.orelse, (), new.origin)
         out.append(new)
     if len(out) == len(body) and all(a is b for a, b in zip(out, body, strict=True)):
         return body

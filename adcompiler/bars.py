@@ -2,7 +2,7 @@
 
 A cotangent is statically zero (no entry), present, or `maybe` (None at run time when nothing reached it).  A present one may
 be *lazy* (it only broadcasts to its value's shape), *owned* (a buffer that nothing else refers to, which may be added to in
-place), or *dense* (of a container: every entry is present).
+place), *dense* (of a container: every entry is present), or *complex* (of a container: entries may be complex).
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ class Bar:
     lazy: bool = False
     owned: bool = False
     dense: bool = False
+    complex: bool = False
 
 
 State = dict[str, Bar]
@@ -31,8 +32,8 @@ def meet(a: Bar | None, b: Bar | None, zero: bool = False) -> Bar:
     assert not (a and a.lazy) and not (b and b.lazy), "lazy cotangents do not cross control flow"
     if a is None or b is None:
         one = a or b
-        return Bar(maybe=not zero or (one is not None and one.maybe))
-    return Bar(a.maybe or b.maybe, False, a.owned and b.owned, a.dense and b.dense)
+        return Bar(maybe=not zero or (one is not None and one.maybe), complex=one is not None and one.complex)
+    return Bar(a.maybe or b.maybe, False, a.owned and b.owned, a.dense and b.dense, a.complex or b.complex)
 
 
 def meet_states(a: State, b: State, zeros: frozenset[str] = frozenset()) -> State:

@@ -27,7 +27,7 @@ import numpy as np
 from adcompiler.lattice import Array, Closure, Int, IntArray, Kind, Known, Observed, Scalar
 from adcompiler.pipeline import Compiled
 from adcompiler.program import Guard, Root
-from adcompiler.resolve import cell_of
+from adcompiler.runtime.containers import cell_of
 
 REAL = frozenset({float, np.float64, np.float32, np.float16, np.longdouble})
 COMPLEX = frozenset({complex, np.complex128, np.complex64, np.clongdouble})

@@ -54,6 +54,6 @@ def refuse(kind: type[Error], what: str, origin: Origin | None, why: str, advice
     It has no cotangent.
     Return it.
     """
-    error = kind("\n".join([what, *([str(origin)] if origin else []), why, advice]))
+    error = kind("\n".join(part for part in (what, str(origin) if origin else "", why, advice) if part))
     error.origin = origin
     return error

@@ -28,10 +28,14 @@ from adcompiler.lattice import (
     shape_of,
 )
 from adcompiler.ruletext import Choose, Let, RuleText
+from adcompiler.runtime.elementary import can_divide, is_finite
 from adcompiler.runtime.facts import is_basic, is_mask, is_static
 from adcompiler.runtime.shapes import conj, expand, fit, ndim, real, shape, size
 
 UNDECIDED = object()
+
+# Functions whose results are small facts about a value, not the value in another form.
+FACTS = (shape, ndim, size, is_static, is_basic, is_mask, is_finite, can_divide)
 
 _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -230,7 +234,7 @@ class Filler:
                 return not isinstance(value, complex)
             case ir.Static():
                 return True
-            case ir.Call(ir.Static(function), _) if function in (real, shape, ndim, size, abs):
+            case ir.Call(ir.Static(function), _) if function in (*FACTS, real, abs):
                 return True
             case ir.Op(op) if op in _COMPARE or op == "not":
                 return True
@@ -290,8 +294,10 @@ class Filler:
         match expr:
             case ir.Attr(_, "shape" | "size" | "ndim"):
                 return set()
-            case ir.Call(ir.Static(function), _) if function in (shape, ndim, size):
+            case ir.Call(ir.Static(function), _) if function in FACTS:
                 return set()
+            case ir.IfExp(_, body, orelse):
+                return self.leaves(body) & self.leaves(orelse)
             case ir.Name(name) if name in self.backward:
                 return self.leaves(self.backward[name])
             case ir.Name(name) if name in self.forward:

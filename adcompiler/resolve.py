@@ -47,6 +47,7 @@ from adcompiler.lattice import (
 )
 from adcompiler.program import Spec, signature_of
 from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.runtime.containers import cell_of
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.transfer import as_dict, broadcast_kind, result_kind
 
@@ -62,6 +63,7 @@ COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in")
 _LIBRARIES = ("numpy", "scipy", "cupy", "cupyx", "adcompiler")
 _EFFECTS_ONLY = ("logging", "warnings", "time", "sys", "os", "io", "tqdm", "datetime", "json", "builtins")
 _FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
+_ON_ARRAYS = ("elementwise", "elementwise_real", "where", "bool", "reduction", "reduction_real", "matmul", "like")
 _INTEGER_KEYS = (abs, max, min, pow, round, sum, divmod)
 
 
@@ -101,6 +103,8 @@ class Resolver:
             case ir.Name(name):
                 return expr, self.env.get(name, Unknown())
             case ir.Const(value):
+                return expr, Known(value)
+            case ir.Static(value):
                 return expr, Known(value)
             case ir.Global(name):
                 outer = getattr(self, "outer", frozenset())
@@ -240,14 +244,14 @@ class Resolver:
                 return self.apply(expr, Load(expr.index), (expr.value,), (obj,), self._merged(items))
             case DictOfKinds(keys, items), Known(key) if key in keys:
                 return self.apply(expr, Load(key), (expr.value,), (obj,), items[keys.index(key)])
-        if not can_be_active(obj):
+        if not can_be_active(obj) and not can_be_active(index):
             return self.apply(expr, InertCall("no derivative"), (expr.value,), (obj,), Inert())
-        if isinstance(obj, Unknown):
+        if isinstance(obj, Unknown) and not can_be_active(index):
             return self.apply(expr, Dynamic(operator.getitem), (expr.value, expr.index), (obj, index), Unknown())
         callee = self.missing(
             UnsupportedSyntaxError, "this index of a container", "Only constant keys and integers are followed.", "Use one."
         )
-        return self.apply(expr, callee, (expr.value,), (obj,), Unknown())
+        return self.apply(expr, callee, (expr.value, expr.index), (obj, index), Unknown())
 
     def _observed_item(self, expr: ir.Item, obj: Observed, key: Any) -> tuple[ir.Expr, Kind | None]:
         path = (*obj.path, ("item", key))
@@ -306,7 +310,7 @@ class Resolver:
             return Unknown()
         member = getattr(obj.value, expr.name)
         path = self._static_path(expr)
-        if path is None or _trusted(obj.value):
+        if path is None or _trusted(obj.value) or isinstance(obj.value, np.ufunc):
             if isinstance(member, float | complex | np.inexact):
                 return Scalar(not isinstance(member, complex))
             return Known(member)
@@ -396,7 +400,7 @@ class Resolver:
             "Methods of containers are not differentiated yet.",
             "Build a new list or tuple instead." if func.name in _WRITERS else "Read the items by index or in a loop.",
         )
-        return self.apply(expr, callee, (func.value, *expr.args), (obj, *kinds), Unknown())
+        return self.apply(expr, callee, (func.value, *self._operands(expr, expr.args)), (obj, *kinds), Unknown())
 
     def known_call(self, expr: ir.Call, function: Any, kinds: list[Any]) -> tuple[ir.Expr, Kind | None]:
         """A call of an object known at compile time."""
@@ -412,7 +416,7 @@ class Resolver:
         if function in (eval, exec):
             raise refuse(UnsupportedSyntaxError, f"{name}()", self.stmt.origin, "Its text is not known.", "Write the code out.")
         if function is stop_gradient:
-            return self.apply(expr, InertCall("stop_gradient"), expr.args, kinds, kinds[0] if kinds else Unknown())
+            return self.apply(expr, InertCall("stop_gradient"), self._operands(expr, expr.args), kinds, kinds[0] if kinds else Unknown())
         if function is isinstance and len(kinds) == 2:
             return self.apply(expr, InertCall("a test"), expr.args, kinds, _isinstance(*kinds))
         return self._keyed(expr, function, expr.args, kinds, name)
@@ -426,7 +430,8 @@ class Resolver:
             return self.known_call(expr, wrapped.__get__(key), kinds)
         declared = is_non_differentiable(key)
         if declared is not None:
-            return self.apply(expr, InertCall("declared without derivative"), args, kinds, self._inert_kind(declared, expr, kinds))
+            kind = self._inert_kind(declared, expr, kinds)
+            return self.apply(expr, InertCall("declared without derivative"), self._operands(expr, args), kinds, kind)
         rules = lookup(key)
         if rules:
             if any(isinstance(k, Unknown) for k in kinds):
@@ -438,20 +443,34 @@ class Resolver:
             return self._source(expr, key)
         if _root_module(key) in _EFFECTS_ONLY and not isinstance(key, type) and _root_module(key) != "builtins":
             return self.apply(expr, InertCall("used for its effects"), (), (), Inert())
+        if _root_module(key) == "adcompiler":
+            callee = self.missing(
+                UnsupportedSyntaxError,
+                f"{name} inside a differentiated function",
+                "Derivatives of derivatives are not supported yet.",
+                "Compute it outside and pass the result.",
+            )
+            return self.apply(expr, callee, self._operands(expr, args), kinds, Unknown())
         callee = self.missing(
             NoRuleError,
             f"{_full_name(key, name)} has no derivative rule",
             "It is not written in Python, and no rule is registered for it.",
             "Register one with @rrule, or declare it with non_differentiable().",
         )
-        return self.apply(expr, callee, args, kinds, _constructed(key, kinds))
+        return self.apply(expr, callee, self._operands(expr, args), kinds, _constructed(key, kinds))
+
+    @staticmethod
+    def _operands(expr: ir.Expr, args: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
+        """All operands of a call: `args` and the keywords."""
+        return (*args, *(v for _, v in expr.kwargs)) if isinstance(expr, ir.Call) else args
 
     def _inert_kind(self, declared: Any, expr: ir.Call, kinds: list[Any]) -> Kind:
         operands = {str(i): k for i, k in enumerate(kinds)}
         if declared.kind == "tuple":
             return ListOf(None, Int()) if declared.key is np.shape else Inert()
         kind = result_kind(declared.kind, operands, self.fresh) if declared.kind else Number(False)
-        typed = [k for (name, _), k in zip(expr.kwargs, kinds[len(expr.args) :], strict=True) if name == "dtype"]
+        last = kinds[len(kinds) - len(expr.kwargs) :]
+        typed = [k for (name, _), k in zip(expr.kwargs, last, strict=True) if name == "dtype"]
         if declared.kind in ("filled", "filled_like") and (typed or len(expr.args) > 1):
             plain = all(isinstance(k, Known) and k.value in (float, np.float64, np.float32) for k in typed)
             return kind if plain and len(expr.args) == 1 else Number(False)
@@ -466,10 +485,30 @@ class Resolver:
             bound = bind_call(rule.signature, args, kwargs, self._expand)
         except BindError as error:
             missing = self.missing(NoRuleError, f"the rule of {_full_name(callee.key, rule.name)} {error}", "", "Write it another way.")
-            return self.apply(expr, missing, args, self.kinds_of_args(args), Unknown())
+            operands = self._operands(expr, args)
+            return self.apply(expr, missing, operands, self.kinds_of_args(operands), Unknown())
+        expr, bound = self._as_arrays(expr, rule, bound)
         kinds = tuple(self._bound_kind(b) for b in bound.values())
         kind = self._rule_kind(callee, as_dict(tuple(bound), kinds))
         return self.apply(expr, callee, bound.values(), kinds, kind)
+
+    def _as_arrays(self, expr: ir.Expr, rule: Any, bound: dict[str, Any]) -> tuple[ir.Expr, dict[str, Any]]:
+        """Lists given where a rule computes with arrays are made arrays first, as NumPy itself would."""
+        if rule.kind not in _ON_ARRAYS or not isinstance(expr, ir.Call):
+            return expr, bound
+        made: dict[str, ir.Expr] = {}
+        for value in bound.values():
+            if isinstance(value, ir.Name) and value.id not in made:
+                kind = self.value(value)[1]
+                sequence = isinstance(kind, ListOf | TupleOf) or (isinstance(kind, Observed) and type(kind.value) is not dict)
+                if sequence and can_be_active(kind):
+                    made[value.id] = self._made(ir.Call(ir.Static(np.asarray, "asarray"), (value,)))
+        if not made:
+            return expr, bound
+        args = tuple(ir.substitute(a, made) for a in expr.args)
+        kwargs = tuple((k, ir.substitute(v, made)) for k, v in expr.kwargs)
+        new = {k: made.get(v.id, v) if isinstance(v, ir.Name) else v for k, v in bound.items()}
+        return ir.Call(expr.func, args, kwargs), new
 
     def _rule_kind(self, callee: RuleCall, operands: dict[str, Any]) -> Kind:
         rule = callee.rule
@@ -615,11 +654,6 @@ class Resolver:
 _WRITERS = ("append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "popitem", "sort", "reverse", "add")
 
 
-def cell_of(function: Any, name: str) -> Any:
-    """The captured variable `name` of a function."""
-    return function.__closure__[function.__code__.co_freevars.index(name)].cell_contents
-
-
 def _identical(a: Kind, b: Kind) -> bool | None:
     """Whether two values are surely the same object, surely not, or unknown."""
     if isinstance(a, Known) and isinstance(b, Known) and (a.value is None or b.value is None):
@@ -696,4 +730,4 @@ def _renamed(kind: Kind | None, keep: dict[Any, Any], fresh: Any) -> Kind | None
     return kind
 
 
-__all__ = ["Resolver", "cell_of", "inspect", "is_real"]
+__all__ = ["Resolver"]

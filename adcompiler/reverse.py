@@ -25,6 +25,7 @@ from adcompiler.callees import (
     RuleCall,
     Zipped,
 )
+from adcompiler.errors import NoRuleError, refuse
 from adcompiler.instantiate import Filler, Instance, _is_basic
 from adcompiler.lattice import (
     Closure,
@@ -40,9 +41,10 @@ from adcompiler.lattice import (
 )
 from adcompiler.names import Names
 from adcompiler.program import Spec
+from adcompiler.rules.registry import key_name
 from adcompiler.ruletext import rule_text
 from adcompiler.runtime import accumulate, add_at, broadcast, scatter
-from adcompiler.runtime.containers import from_items, one_item, owned, owned_list, snapshot
+from adcompiler.runtime.containers import from_items, one_item, owned, owned_list, real_part, snapshot
 from adcompiler.runtime.dynamic import resolve
 from adcompiler.saving import Region, Saver
 from adcompiler.transfer import as_dict
@@ -52,6 +54,8 @@ Code = list[ir.Stmt]
 LEN = ir.Static(len, "len")
 RANGE = ir.Static(range, "range")
 REVERSED = ir.Static(reversed, "reversed")
+# Parameters in which a function is piecewise constant: no derivative, and nothing to refuse.
+_FLAT = ("condition", "where", "c")
 _ELEMENTWISE = ("elementwise", "elementwise_real", "where")
 _ACCUMULATE = ir.Static(accumulate, "accumulate")
 
@@ -107,12 +111,13 @@ class Reverser:
         maybe: bool = False,
         dense: bool = False,
         kind: Kind | None = None,
+        complex_: bool = False,
     ) -> None:
         """Add a contribution to a cotangent."""
         bar, have = self.bar(name), state.get(name)
         if have is None:
             fresh = isinstance(value, ir.Op) and not lazy
-            state[name] = Bar(maybe, lazy, fresh and not maybe, dense)
+            state[name] = Bar(maybe, lazy, fresh and not maybe, dense, complex_)
             if value != ir.Name(bar):
                 code.append(ir.Assign(bar, value))
             return
@@ -123,7 +128,7 @@ class Reverser:
         code.append(ir.Assign(bar, total))
         both_lazy = lazy and have.lazy
         owned_ = isinstance(total, ir.Op) and not both_lazy
-        state[name] = Bar(maybe and have.maybe, both_lazy, owned_, False)
+        state[name] = Bar(maybe and have.maybe, both_lazy, owned_, False, complex_ or have.complex)
 
     def materialise(self, name: str, after: bool) -> ir.Stmt:
         """Bring a lazy cotangent to its value's shape."""
@@ -253,10 +258,25 @@ class Reverser:
             index = self.primal(value.args[1], target)
             self.add_element(value.args[0].id, value.kinds[0], value.args[1], index, value.kinds[1], target, state, code)
             return [stmt]
+        entries = dict(zip(text.params, text.entries, strict=True))
+        for p in wanted:
+            if entries[p] is None and p not in _FLAT:
+                raise self.no_partial(value, p)
         instance = Filler(text, operands, value.kind).fill(wanted, lazy)
         args = dict(zip(params, value.args, strict=True))
         self.contribute(instance, args, operands, target, state, code)
         return [stmt]
+
+    def no_partial(self, value: ir.Apply, param: str) -> Exception:
+        """The error for an active argument in a place where the rule has no derivative."""
+        rule = value.callee.rule
+        return refuse(
+            NoRuleError,
+            f"the rule of {key_name(value.callee.key)} has no derivative with respect to {param}",
+            self.stmt.origin,
+            f"The argument {param} carries a derivative here, and {rule.name} treats it as a constant.",
+            "If it is meant as a constant, wrap it in stop_gradient().",
+        )
 
     def contribute(
         self, instance: Instance, args: dict[str, Any], operands: dict[str, Any], target: str, state: State, code: Code
@@ -274,8 +294,9 @@ class Reverser:
         y_bar = ir.Name(self.bar(target))
         for name in sorted(parts, key=lambda n: n == target):  # the target's own cotangent is overwritten last
             expr, lazy, kind = _sum(parts[name], y_bar)
-            dense = numeric(kind) is None
-            self.add(name, expr, state, code, lazy=lazy, dense=dense, kind=kind)
+            container = numeric(kind) is None
+            mixed = container and not is_real(self.sizes.get(target))
+            self.add(name, expr, state, code, lazy=lazy, dense=container, kind=kind, complex_=mixed)
 
     def _spread(self, args: tuple[Any, ...], expr: ir.Expr, target: str, state: State, code: Code) -> None:
         """The cotangents of a `*args` parameter, one by one."""
@@ -364,13 +385,27 @@ class Reverser:
         self.distribute(names, [True] * len(names), back, state, code)
         return forward
 
-    def distribute(self, names: list[str | None], maybe: list[bool], call: ir.Expr, state: State, code: Code) -> None:
-        """Unpack the cotangents that a call returns and add each to its name's."""
+    def distribute(
+        self,
+        names: list[str | None],
+        maybe: list[bool],
+        call: ir.Expr,
+        state: State,
+        code: Code,
+        real_items: list[bool] | None = None,
+    ) -> None:
+        """Unpack the cotangents that a call returns and add each to its name's (the real part where `real_items` says so)."""
         targets: list[str] = []
         later: list[tuple[str, str, bool]] = []
-        for name, unsure in zip(names, maybe, strict=True):
+        made_real: set[str] = set()
+        for i, (name, unsure) in enumerate(zip(names, maybe, strict=True)):
             if name is None:
                 targets.append("_")
+            elif real_items is not None and real_items[i]:
+                temp = self.names.fresh("c")
+                targets.append(temp)
+                made_real.add(temp)
+                later.append((name, temp, unsure))
             elif name not in state and self.bar(name) not in targets:
                 targets.append(self.bar(name))
                 later.append((name, self.bar(name), unsure))
@@ -380,7 +415,10 @@ class Reverser:
                 later.append((name, temp, unsure))
         code.append(ir.Unpack(ir.Targets(tuple(targets)), call))
         for name, held, unsure in later:
-            self.add(name, ir.Name(held), state, code, maybe=unsure)
+            item: ir.Expr = ir.Name(held)
+            if held in made_real:
+                item = ir.Call(ir.Static(real_part, "real_part"), (item,))
+            self.add(name, item, state, code, maybe=unsure)
 
     # --- calls of the user's functions ------------------------------------------------------------------
 
@@ -415,7 +453,8 @@ class Reverser:
                     self.add(item.id, ir.Call(ir.Attr(y_bar, "get"), (key,)), state, code, maybe=True)
             return
         names = [a.id if isinstance(a, ir.Name) and a.id in self.active else None for a in value.args]
-        self.distribute(names, [not bar.dense] * len(names), y_bar, state, code)
+        real_items = [bar.complex and numeric(k) is not None and is_real(k) for k in value.kinds]
+        self.distribute(names, [not bar.dense] * len(names), y_bar, state, code, real_items)
 
     def loaded(self, container: str, kind: Kind, key: Any, y_bar: ir.Expr, state: State, code: Code) -> None:
         """An item read from a container: its cotangent is the container's with that one entry."""

@@ -8,6 +8,7 @@ no other value has.  NumPy's scalars and 0-d arrays are different kinds: `z + z`
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -129,6 +130,17 @@ def _reduction(operands: Operands, fresh: Hashable) -> Kind:
         return Number(real, fresh)
     left = n - (len(axis.value) if isinstance(axis.value, tuple) else 1)
     return Array(left, real, fresh) if left > 0 else Scalar(real)
+
+
+def _reduction_real(operands: Operands, fresh: Hashable) -> Kind:
+    kind = _reduction(operands, fresh)
+    return replace(kind, real=True) if isinstance(kind, Scalar | Array | Number) else kind
+
+
+def _tuple(operands: Operands, fresh: Hashable) -> Kind:
+    whole = operands.get("compute_uv", Known(True))
+    items = Number(_all_real(operands))
+    return ListOf(None, items) if isinstance(whole, Known) and whole.value else Unknown()
 
 
 def _like(operands: Operands, fresh: Hashable) -> Kind:
@@ -265,11 +277,15 @@ def _index(operands: Operands, fresh: Hashable) -> Kind:
 _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "elementwise": _elementwise,
     "elementwise_real": _elementwise_real,
+    "elementwise_complex": lambda operands, fresh: broadcast_kind(list(operands.values()), fresh, False),
     "where": _where,
     "scalar": _scalar,
     "reduction": _reduction,
+    "reduction_real": _reduction_real,
+    "scalar_complex": lambda operands, fresh: Scalar(False),
     "like": _like,
     "array": _array(None),
+    "array_real": lambda operands, fresh: Array(None, True, fresh),
     "array1": _array(1),
     "array2": _array(2),
     "transpose": _transpose,
@@ -286,7 +302,7 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "index": _index,
     "filled": _filled,
     "filled_like": _filled_like,
-    "tuple": lambda operands, fresh: ListOf(None, Number(_all_real(operands))),
+    "tuple": _tuple,
     "other": lambda operands, fresh: Inert(),
 }
 

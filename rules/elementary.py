@@ -3,10 +3,8 @@
 import numpy as np
 
 from adcompiler.rules.registry import rrule, scalar_rule
-from adcompiler.runtime.elementary import divide_strong
 from adcompiler.runtime.guarded import (
     angle_bar,
-    divide_root,
     filler_bar,
     imag_bar,
     nan_to_num_bar,
@@ -15,27 +13,16 @@ from adcompiler.runtime.guarded import (
     share_low,
     sign,
     sign_bar,
-    sqrt_bar,
     take_share,
 )
 from adcompiler.runtime.shapes import conj, fit, real, shape
 from adcompiler.runtime.special import bessel_i1, sinc_slope
 
-LOG_2 = float(np.log(2))
-LOG_10 = float(np.log(10))
 DEGREE = float(np.pi / 180)
 
-# Entire functions, or singular only where the value is too
+# A bounded or a linear derivative
 
-scalar_rule(np.exp, lambda x, out: out)
-scalar_rule(np.exp2, lambda x, out: out * LOG_2)
-scalar_rule(np.expm1, lambda x, out: out + 1)
-scalar_rule(np.sin, lambda x: np.cos(x))
-scalar_rule(np.cos, lambda x: -np.sin(x))
-scalar_rule(np.tan, lambda x, out: 1 + out * out)
 scalar_rule(np.arctan, lambda x: 1 / (1 + x * x))
-scalar_rule(np.sinh, lambda x: np.cosh(x))
-scalar_rule(np.cosh, lambda x: np.sinh(x))
 scalar_rule(np.tanh, lambda x, out: 1 - out * out)
 scalar_rule(np.arcsinh, lambda x: 1 / np.sqrt(1 + x * x))
 scalar_rule(np.square, lambda x: 2 * x)
@@ -53,122 +40,8 @@ scalar_rule(np.float16, lambda x: 1.0, result="same")
 scalar_rule(np.float32, lambda x: 1.0, result="same")
 scalar_rule(np.float64, lambda x: 1.0, result="same")
 scalar_rule(np.longdouble, lambda x: 1.0, result="same")
-scalar_rule(np.complex64, lambda x: 1.0, result="same")
-scalar_rule(np.complex128, lambda x: 1.0, result="same")
-
-
-# Functions with a pole or a branch point: a cotangent of zero stays zero there
-
-
-@rrule(np.log, result="fresh", kind="elementwise")
-def log(x):
-    y = np.log(x)
-
-    def pullback(y_bar):
-        return (divide_strong(y_bar, conj(x)),)
-
-    return y, pullback
-
-
-@rrule(np.log2, result="fresh", kind="elementwise")
-def log2(x):
-    y = np.log2(x)
-
-    def pullback(y_bar):
-        return (divide_strong(y_bar, LOG_2 * conj(x)),)
-
-    return y, pullback
-
-
-@rrule(np.log10, result="fresh", kind="elementwise")
-def log10(x):
-    y = np.log10(x)
-
-    def pullback(y_bar):
-        return (divide_strong(y_bar, LOG_10 * conj(x)),)
-
-    return y, pullback
-
-
-@rrule(np.log1p, result="fresh", kind="elementwise")
-def log1p(x):
-    y = np.log1p(x)
-
-    def pullback(y_bar):
-        return (divide_strong(y_bar, conj(1 + x)),)
-
-    return y, pullback
-
-
-@rrule(np.sqrt, result="fresh", kind="elementwise")
-def sqrt(x):
-    y = np.sqrt(x)
-
-    def pullback(y_bar):
-        return (sqrt_bar(y_bar, conj(y)),)
-
-    return y, pullback
-
-
-@rrule(np.cbrt, result="fresh", kind="elementwise")
-def cbrt(x):
-    y = np.cbrt(x)
-
-    def pullback(y_bar):
-        return (divide_strong(y_bar, 3 * y * y),)
-
-    return y, pullback
-
-
-@rrule(np.reciprocal, result="fresh", kind="elementwise")
-def reciprocal(x):
-    y = np.reciprocal(x)
-
-    def pullback(y_bar):
-        return (-divide_strong(divide_strong(y_bar, conj(x)), conj(x)),)
-
-    return y, pullback
-
-
-@rrule(np.arcsin, result="fresh", kind="elementwise")
-def arcsin(x):
-    y = np.arcsin(x)
-
-    def pullback(y_bar):
-        return (divide_root(y_bar, conj((1 - x) * (1 + x))),)
-
-    return y, pullback
-
-
-@rrule(np.arccos, result="fresh", kind="elementwise")
-def arccos(x):
-    y = np.arccos(x)
-
-    def pullback(y_bar):
-        return (-divide_root(y_bar, conj((1 - x) * (1 + x))),)
-
-    return y, pullback
-
-
-@rrule(np.arccosh, result="fresh", kind="elementwise")
-def arccosh(x):
-    """Two roots, because the cut of the function is along x < 1 (DLMF 4.38.10)."""
-    y = np.arccosh(x)
-
-    def pullback(y_bar):
-        return (divide_root(divide_root(y_bar, conj(x - 1)), conj(x + 1)),)
-
-    return y, pullback
-
-
-@rrule(np.arctanh, result="fresh", kind="elementwise")
-def arctanh(x):
-    y = np.arctanh(x)
-
-    def pullback(y_bar):
-        return (divide_strong(y_bar, conj((1 - x) * (1 + x))),)
-
-    return y, pullback
+scalar_rule(np.complex64, lambda x: 1.0, result="same", kind="elementwise_complex")
+scalar_rule(np.complex128, lambda x: 1.0, result="same", kind="elementwise_complex")
 
 
 @rrule(np.sign, result="fresh", kind="elementwise")

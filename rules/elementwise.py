@@ -7,20 +7,21 @@ import operator
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.elementary import divide_singular, divide_strong
+from adcompiler.runtime.elementary import can_divide, divide_singular, divide_strong, is_finite, multiply_strong
 from adcompiler.runtime.facts import is_static
 from adcompiler.runtime.guarded import (
     base_bar,
     exponent_bar,
     log_weight,
     masked,
+    masked_out,
     share_above,
     sign,
     sqrt_bar,
     take_share,
     whole_quotient,
 )
-from adcompiler.runtime.shapes import conj, fit, shape
+from adcompiler.runtime.shapes import conj, fit, ndim, shape
 
 # Arithmetic
 
@@ -62,13 +63,20 @@ def multiply(a, b):
 def divide(a, b):
     y = a / b
     a_shape, b_shape = shape(a), shape(b)
+    regular, finite = can_divide(b), is_finite(y)
 
     def pullback(y_bar):
         if is_static(b) and b != 0:
-            a_bar = y_bar / b
+            part = y_bar / b
+        elif ndim(a) == 0 and ndim(b) == 0:
+            part = y_bar / conj(b) if y_bar and b else divide_strong(y_bar, conj(b))
         else:
-            a_bar = divide_strong(y_bar, conj(b))
-        return fit(a_bar, a_shape), fit(-divide_strong(divide_strong(y_bar, conj(b)) * conj(a), conj(b)), b_shape)
+            part = y_bar / conj(b) if regular else divide_strong(y_bar, conj(b))
+        if ndim(a) == 0 and ndim(b) == 0:
+            b_bar = -part * conj(y) if y_bar else -multiply_strong(part, conj(y))
+        else:
+            b_bar = -part * conj(y) if finite else -multiply_strong(part, conj(y))
+        return fit(part, a_shape), fit(b_bar, b_shape)
 
     return y, pullback
 
@@ -112,8 +120,10 @@ def divmod_(a, b):
 
 @rrule(operator.pow, np.power, builtins.pow, result="fresh", kind="elementwise")
 def power(base, exp):
+    """The derivative is mostly taken as `exp * y / base`: a power takes many times as long as a division."""
     y = base**exp
     base_shape, exp_shape = shape(base), shape(exp)
+    finite, regular = is_finite(y), can_divide(y)
 
     def pullback(y_bar):
         if is_static(base):
@@ -124,14 +134,18 @@ def power(base, exp):
             b_bar = fit(y_bar * conj(3 * base * base), base_shape)
         elif is_static(exp) and exp == 4:
             b_bar = fit(y_bar * conj(4 * base * (base * base)), base_shape)
-        elif is_static(exp) and exp == 0.5:
-            b_bar = fit(sqrt_bar(y_bar, conj(y)), base_shape)
+        elif is_static(exp) and exp == 0.5 and ndim(base) > 0:
+            b_bar = fit(0.5 * y_bar / conj(y) if regular else sqrt_bar(y_bar, conj(y)), base_shape)
+        elif is_static(exp) and exp < 0 and ndim(base) > 0:
+            b_bar = fit(y_bar * conj(exp * y / base) if finite else base_bar(y_bar, base, exp, y), base_shape)
+        elif is_static(exp) and isinstance(exp, int) and ndim(base) == 0:
+            b_bar = y_bar * conj(exp * y / base) if y_bar and base else base_bar(y_bar, base, exp, y)
         else:
-            b_bar = fit(base_bar(y_bar, base, exp), base_shape)
+            b_bar = fit(base_bar(y_bar, base, exp, y), base_shape)
         if is_static(exp):
             e_bar = None
         elif is_static(base) and base > 0:
-            e_bar = fit(y_bar * conj(y * math.log(base)), exp_shape)
+            e_bar = fit(y_bar * conj(y * math.log(base)) if finite else exponent_bar(y_bar, base, y), exp_shape)
         else:
             e_bar = fit(exponent_bar(y_bar, base, y), exp_shape)
         return b_bar, e_bar
@@ -148,7 +162,7 @@ def float_power(base, exp):
         if is_static(base):
             b_bar = None
         else:
-            b_bar = fit(base_bar(y_bar, base, exp), base_shape)
+            b_bar = fit(base_bar(y_bar, base, exp, y), base_shape)
         if is_static(exp):
             e_bar = None
         else:
@@ -245,7 +259,7 @@ def where(condition, x, y):
     x_shape, y_shape = shape(x), shape(y)
 
     def pullback(z_bar):
-        return None, fit(masked(z_bar, condition), x_shape), fit(masked(z_bar, np.logical_not(condition)), y_shape)
+        return None, fit(masked(z_bar, condition), x_shape), fit(masked_out(z_bar, condition), y_shape)
 
     return z, pullback
 
@@ -270,7 +284,10 @@ def hypot(a, b):
     a_shape, b_shape = shape(a), shape(b)
 
     def pullback(y_bar):
-        return fit(divide_singular(y_bar * a, y), a_shape), fit(divide_singular(y_bar * b, y), b_shape)
+        return (
+            fit(multiply_strong(divide_singular(y_bar, y), a), a_shape),
+            fit(multiply_strong(divide_singular(y_bar, y), b), b_shape),
+        )
 
     return y, pullback
 
@@ -282,8 +299,8 @@ def arctan2(a, b):
 
     def pullback(y_bar):
         return (
-            fit(divide_singular(y_bar * b, a * a + b * b), a_shape),
-            fit(divide_singular(-y_bar * a, a * a + b * b), b_shape),
+            fit(multiply_strong(divide_singular(y_bar, a * a + b * b), b), a_shape),
+            fit(multiply_strong(divide_singular(-y_bar, a * a + b * b), a), b_shape),
         )
 
     return y, pullback
@@ -293,9 +310,12 @@ def arctan2(a, b):
 def logaddexp(a, b):
     y = np.logaddexp(a, b)
     a_shape, b_shape = shape(a), shape(b)
+    finite = is_finite(y)
 
     def pullback(y_bar):
-        return fit(y_bar * log_weight(a, b, y, np.exp), a_shape), fit(y_bar * log_weight(b, a, y, np.exp), b_shape)
+        a_bar = y_bar * np.exp(a - y) if finite else multiply_strong(y_bar, log_weight(a, b, y, np.exp))
+        b_bar = y_bar * np.exp(b - y) if finite else multiply_strong(y_bar, log_weight(b, a, y, np.exp))
+        return fit(a_bar, a_shape), fit(b_bar, b_shape)
 
     return y, pullback
 
@@ -304,9 +324,12 @@ def logaddexp(a, b):
 def logaddexp2(a, b):
     y = np.logaddexp2(a, b)
     a_shape, b_shape = shape(a), shape(b)
+    finite = is_finite(y)
 
     def pullback(y_bar):
-        return fit(y_bar * log_weight(a, b, y, np.exp2), a_shape), fit(y_bar * log_weight(b, a, y, np.exp2), b_shape)
+        a_bar = y_bar * np.exp2(a - y) if finite else multiply_strong(y_bar, log_weight(a, b, y, np.exp2))
+        b_bar = y_bar * np.exp2(b - y) if finite else multiply_strong(y_bar, log_weight(b, a, y, np.exp2))
+        return fit(a_bar, a_shape), fit(b_bar, b_shape)
 
     return y, pullback
 

@@ -31,7 +31,7 @@ def eigh(a, UPLO="L"):
     return y, pullback
 
 
-@rrule(np.linalg.eigvalsh, result="fresh", kind="array")
+@rrule(np.linalg.eigvalsh, result="fresh", kind="array_real")
 def eigvalsh(a, UPLO="L"):
     y = np.linalg.eigvalsh(a, UPLO)
 
@@ -51,7 +51,7 @@ def svd(a, full_matrices=True, compute_uv=True):
     return y, pullback
 
 
-@rrule(np.linalg.svdvals, result="fresh", kind="array")
+@rrule(np.linalg.svdvals, result="fresh", kind="array_real")
 def svdvals(x):
     y = np.linalg.svdvals(x)
 

@@ -129,7 +129,7 @@ def pow_(x, y):
             y_bar = None
         else:
             y_bar = exponent_bar(z_bar, x, z)
-        return base_bar(z_bar, x, y), y_bar
+        return base_bar(z_bar, x, y, z), y_bar
 
     return z, pullback
 

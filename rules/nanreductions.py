@@ -87,7 +87,7 @@ def nanmedian(a, axis=None, *, keepdims=False):
     return y, pullback
 
 
-@rrule(np.nanvar, result="fresh", kind="reduction")
+@rrule(np.nanvar, result="fresh", kind="reduction_real")
 def nanvar(a, axis=None, *, ddof=0, keepdims=False):
     y = np.nanvar(a, axis=axis, ddof=ddof, keepdims=keepdims)
     freedom = nan_freedom(a, y, axis, keepdims, ddof)
@@ -98,7 +98,7 @@ def nanvar(a, axis=None, *, ddof=0, keepdims=False):
     return y, pullback
 
 
-@rrule(np.nanstd, result="fresh", kind="reduction")
+@rrule(np.nanstd, result="fresh", kind="reduction_real")
 def nanstd(a, axis=None, *, ddof=0, keepdims=False):
     y = np.nanstd(a, axis=axis, ddof=ddof, keepdims=keepdims)
     freedom = nan_freedom(a, y, axis, keepdims, ddof)

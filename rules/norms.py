@@ -3,18 +3,23 @@
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.elementary import divide_singular
+from adcompiler.runtime.elementary import can_divide, divide_singular, is_finite, multiply_strong
 from adcompiler.runtime.norms import norm_bar, order_bar, vector_norm_bar
 from adcompiler.runtime.reduction import keep_dims
 
 
-@rrule(np.linalg.norm, result="fresh", kind="reduction")
+@rrule(np.linalg.norm, result="fresh", kind="reduction_real")
 def norm(x, ord=None, axis=None, keepdims=False):
     y = np.linalg.norm(x, ord, axis, keepdims)
+    regular = can_divide(y) and is_finite(y)
 
     def pullback(y_bar):
-        if ord is None:
-            x_bar = keep_dims(divide_singular(y_bar, y), axis, keepdims) * x
+        if ord is None and axis is None:
+            x_bar = y_bar / y * x if regular else norm_bar(y_bar, y, x, ord, axis, keepdims)
+        elif ord is None:
+            x_bar = (
+                keep_dims(y_bar / y, axis, keepdims) * x if regular else norm_bar(y_bar, y, x, ord, axis, keepdims)
+            )
         else:
             x_bar = norm_bar(y_bar, y, x, ord, axis, keepdims)
         ord_bar = order_bar(keep_dims(y_bar, axis, keepdims), keep_dims(y, axis, keepdims), x, ord, axis)
@@ -23,13 +28,13 @@ def norm(x, ord=None, axis=None, keepdims=False):
     return y, pullback
 
 
-@rrule(np.linalg.vector_norm, result="fresh", kind="reduction")
+@rrule(np.linalg.vector_norm, result="fresh", kind="reduction_real")
 def vector_norm(x, *, axis=None, keepdims=False, ord=2):
     y = np.linalg.vector_norm(x, axis=axis, keepdims=keepdims, ord=ord)
 
     def pullback(y_bar):
         if ord == 2:
-            x_bar = keep_dims(divide_singular(y_bar, y), axis, keepdims) * x
+            x_bar = multiply_strong(keep_dims(divide_singular(y_bar, y), axis, keepdims), x)
         else:
             x_bar = vector_norm_bar(keep_dims(y_bar, axis, keepdims), keep_dims(y, axis, keepdims), x, ord, axis)
         ord_bar = order_bar(keep_dims(y_bar, axis, keepdims), keep_dims(y, axis, keepdims), x, ord, axis)
@@ -38,7 +43,7 @@ def vector_norm(x, *, axis=None, keepdims=False, ord=2):
     return y, pullback
 
 
-@rrule(np.linalg.matrix_norm, result="fresh", kind="array")
+@rrule(np.linalg.matrix_norm, result="fresh", kind="array_real")
 def matrix_norm(x, *, keepdims=False, ord="fro"):
     y = np.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
 

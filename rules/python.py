@@ -20,7 +20,7 @@ def float_(x=0.0):
     return y, pullback
 
 
-@rrule(builtins.complex, kind="scalar")
+@rrule(builtins.complex, kind="scalar_complex")
 def complex_(real=0.0, imag=None):
     y = complex(real) if imag is None else complex(real, imag)
 

@@ -102,7 +102,7 @@ def ptp(a, axis=None, *, keepdims=False):
 # Moments. Of a complex array NumPy's variance is the mean of the squared distances, which is real.
 
 
-@rrule(np.var, np.ndarray.var, result="fresh", kind="reduction")
+@rrule(np.var, np.ndarray.var, result="fresh", kind="reduction_real")
 def var(a, axis=None, *, ddof=0, keepdims=False):
     y = np.var(a, axis=axis, ddof=ddof, keepdims=keepdims)
     freedom = degrees_of_freedom(a, axis, ddof)
@@ -114,7 +114,7 @@ def var(a, axis=None, *, ddof=0, keepdims=False):
     return y, pullback
 
 
-@rrule(np.std, np.ndarray.std, result="fresh", kind="reduction")
+@rrule(np.std, np.ndarray.std, result="fresh", kind="reduction_real")
 def std(a, axis=None, *, ddof=0, keepdims=False):
     y = np.std(a, axis=axis, ddof=ddof, keepdims=keepdims)
     freedom = degrees_of_freedom(a, axis, ddof)

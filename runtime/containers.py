@@ -43,3 +43,13 @@ def from_items(items: Any, shape: tuple[int, ...] | None) -> Any:
 def snapshot(x: Any) -> Any:
     """The value of `x` as it is now: arrays are copied, numbers are immutable."""
     return x.copy() if isinstance(x, np.ndarray) else x
+
+
+def real_part(c: Any) -> Any:
+    """The real part of the cotangent of a real item of a container with complex entries; None is zero."""
+    return c if c is None or isinstance(c, list | tuple | dict) else c.real
+
+
+def cell_of(function: Any, name: str) -> Any:
+    """The captured variable `name` of a function."""
+    return function.__closure__[function.__code__.co_freevars.index(name)].cell_contents

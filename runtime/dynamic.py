@@ -136,7 +136,7 @@ def _by_key(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwargs: d
 def foreign_module(function: Any) -> bool:
     """Whether a function belongs to a library whose source is never read."""
     root = (getattr(function, "__module__", None) or "").split(".")[0]
-    return root in ("numpy", "scipy", "cupy", "cupyx")
+    return root in ("numpy", "scipy", "cupy", "cupyx", "adcompiler")
 
 
 def _is_domain(value: Any) -> bool:

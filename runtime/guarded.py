@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.elementary import divide_singular, divide_strong, multiply_strong
+from adcompiler.runtime.elementary import can_divide, divide_singular, divide_strong, is_finite, multiply_strong
 from adcompiler.runtime.shapes import conj, zeros
 
 _SCALARS = (float, int, complex, np.generic)
@@ -23,6 +23,8 @@ def _quiet() -> np.errstate:
 
 def _all_positive(s: Any) -> bool:
     """Whether every entry is real and above 0, which a nan is not."""
+    if isinstance(s, float):
+        return bool(s > 0)
     if isinstance(s, np.ndarray):
         return s.dtype.kind != "c" and (s.size == 0 or bool(np.minimum.reduce(s, axis=None) > 0))
     return not np.iscomplexobj(s) and bool(np.all(np.greater(s, 0)))
@@ -31,22 +33,26 @@ def _all_positive(s: Any) -> bool:
 # A zero cotangent first
 
 
+def quietly(function: Any, x: Any) -> Any:
+    """`function(x)` without a warning where `x` is not finite, or the result overflows."""
+    with _quiet():
+        return function(x)
+
+
 def divide_root(c: Any, s: Any) -> Any:
     """`c / sqrt(s)`, and 0 where `c` is 0; `s` may be 0 or negative there."""
     if _all_positive(s):
         return c / np.sqrt(s)
     with _quiet():
-        return np.where(np.equal(c, 0), c, np.divide(c, np.sqrt(s)))[()]
+        return divide_strong(c, np.sqrt(s))
 
 
 def sqrt_bar(c: Any, y: Any) -> Any:
     """Cotangent of `x` in `y = sqrt(x)`: 0 where `y` is 0, and where `c` is 0 though `x` is negative and `y` nan."""
-    if type(y) is float:
-        return 0.5 * c / y if y > 0 else 0.0 * c
-    if _all_positive(y):
+    if can_divide(y):
         return 0.5 * c / y
-    regular = np.not_equal(y, 0) & np.not_equal(c, 0)
-    return np.where(regular, 0.5 * c / np.where(regular, y, 1.0), 0.0)[()]
+    flat = np.equal(y, 0) | (np.equal(c, 0) & np.not_equal(y, y))
+    return np.where(flat, 0.0, 0.5 * c / np.where(flat, 1.0, y))[()]
 
 
 def sign(x: Any) -> Any:
@@ -73,16 +79,33 @@ def _is_mask(mask: Any) -> bool:
 
 def masked(c: Any, mask: Any) -> Any:
     """`c` where `mask` holds, and 0 elsewhere even if `c` is infinite there."""
-    if isinstance(mask, (bool, np.bool_)) and not isinstance(c, np.ndarray):
-        return c if mask else type(c)(0)
-    if isinstance(c, np.ndarray) and c.size > _SMALL and _is_mask(mask) and np.isfinite(np.vdot(c, c)):
-        return c * mask  # np.where takes up to ten times as long
+    if type(mask) is np.ndarray and type(c) is np.ndarray:
+        if mask.size > _SMALL and mask.dtype.kind == "b" and is_finite(c):
+            return c * mask.astype(c.dtype)  # np.where takes up to ten times as long
+        return np.where(mask, c, 0) if mask.ndim else np.where(mask, c, 0)[()]
+    if isinstance(c, _SCALARS):
+        if isinstance(mask, (bool, np.bool_)):
+            return c if mask else type(c)(0)
+        if _is_mask(mask) and is_finite(c):
+            return mask * c
     return np.where(mask, c, 0.0)[()]
+
+
+def masked_out(c: Any, mask: Any) -> Any:
+    """`c` where `mask` does not hold, and 0 elsewhere even if `c` is infinite there."""
+    if type(mask) is np.ndarray and type(c) is np.ndarray:
+        if mask.size > _SMALL and mask.dtype.kind == "b" and is_finite(c):
+            return c * (~mask).astype(c.dtype)
+        return np.where(mask, 0, c) if mask.ndim else np.where(mask, 0, c)[()]
+    return masked(c, np.logical_not(mask))
 
 
 def share_above(a: Any, b: Any) -> Any:
     """The share of `a` in the larger of both: the mask `a > b`, or with half at each tie if there is any."""
-    above, tied = a > b, a == b
+    above = a > b
+    if type(b) is float and b == 0.0 and type(a) is np.ndarray and a.size <= _SMALL and np.count_nonzero(a) == a.size:
+        return above  # no ties with 0: the usual rectifier, without a second comparison
+    tied = a == b
     if isinstance(tied, (bool, np.bool_)):
         return 0.5 if tied else above
     if not np.count_nonzero(tied):
@@ -92,9 +115,11 @@ def share_above(a: Any, b: Any) -> Any:
 
 def take_share(c: Any, share: Any) -> Any:
     """`c * share`, where a share of 0 is exactly nothing."""
+    if _is_mask(share):
+        return masked(c, share)
     if isinstance(share, float) or share is True:
         return c * share if share else masked(c, False)
-    if share is False or _is_mask(share):
+    if share is False:
         return masked(c, share)
     return masked(c, share != 0) * share
 
@@ -162,45 +187,29 @@ def integer_power(x: Any, n: int) -> Any:
     return half * half * x if n % 2 else half * half
 
 
-def base_bar(c: Any, base: Any, exp: Any) -> Any:
-    """Cotangent of `base` in `base ** exp`: 0 where `exp` or `c` is 0, and at base 0 for exponents below 1."""
-    if isinstance(exp, (int, float)) and exp == exp // 1 and 1 <= exp < 2**31:
+def base_bar(c: Any, base: Any, exp: Any, y: Any) -> Any:
+    """Cotangent of `base` in `y = base ** exp`: 0 where `exp` or `c` is 0, and at base 0 for exponents below 1."""
+    if isinstance(exp, (int, float)) and exp == exp // 1 and 1 <= exp <= _MAX_MULTIPLIED_POWER:
         return c * conj(exp * integer_power(base, int(exp) - 1))
-    if type(base) is float and isinstance(exp, (int, float)) and (base > 0 or (base < 0 and isinstance(exp, int))):
-        return _float_base_bar(c, base, exp)
-    if isinstance(exp, int) and -_MAX_MULTIPLIED_POWER < exp < 0:
-        return divide_strong(c * exp, conj(integer_power(base, 1 - exp)))
-    if _all_positive(base):
-        return c * conj(exp * np.power(base, exp - 1))
-    return _base_bar_at_singular_points(c, base, exp)
-
-
-def _float_base_bar(c: Any, base: float, exp: float) -> Any:
-    try:
-        return c * (exp * base ** (exp - 1))
-    except OverflowError:  # only of numbers: with NumPy's it is infinite, and so it is here
-        with _quiet():
-            return multiply_strong(c, exp * np.power(base, exp - 1.0))
-
-
-def _base_bar_at_singular_points(c: Any, base: Any, exp: Any) -> Any:
+    if can_divide(base) and is_finite(y):
+        return c * conj(exp * y / base)
     rank = np.real(exp)
-    flat = np.equal(c, 0) | np.equal(exp, 0) | (np.equal(base, 0) & (rank > 0) & (rank < 1))
     with _quiet():
-        safe = np.where(flat, 1.0, base)
-        return np.where(flat, 0.0, c * conj(exp * np.power(safe, exp - 1)))[()]
+        slope = conj(exp * np.power(base, exp - 1.0))
+        flat = np.equal(exp, 0) | (np.equal(base, 0) & (rank > 0) & (rank < 1))
+        return multiply_strong(c, np.where(flat, 0, slope)[()])
 
 
 def exponent_bar(c: Any, base: Any, y: Any) -> Any:
     """Cotangent of `exp` in `y = base ** exp`: y log(base), and 0 where a real base is not positive or base is 0."""
     if isinstance(base, (float, int)) and base > 0 and not isinstance(y, complex):
-        return c * (y * math.log(base))
+        return multiply_strong(c, y * math.log(base))
     if _all_positive(base):
-        return c * conj(y * np.log(base))
+        return multiply_strong(c, conj(y * np.log(base)))
     regular = np.not_equal(base, 0) if np.iscomplexobj(base) else np.greater(base, 0)
-    regular = regular & np.not_equal(c, 0)
     with _quiet():
-        return np.where(regular, c * conj(y * np.log(np.where(regular, base, 1.0))), 0.0)[()]
+        slope = conj(y * np.log(np.where(regular, base, 1.0)))
+        return multiply_strong(c, np.where(regular, slope, 0)[()])
 
 
 # Remainders and logarithms of sums
@@ -216,8 +225,6 @@ def whole_quotient(a: Any, b: Any) -> Any:
 
 def log_weight(a: Any, b: Any, y: Any, exp: Any) -> Any:
     """The share `exp(a - y)` of `a` in `y = log(exp(a) + exp(b))`: 1/2 where both are the same, also at infinity."""
-    if np.all(np.isfinite(y)):
-        return exp(a - y)
     with _quiet():
         weight = exp(np.subtract(a, y))
         return np.where(np.equal(a, b), 0.5, np.where(np.equal(a, y), 1.0, weight))[()]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.elementary import divide_singular
+from adcompiler.runtime.elementary import divide_singular, multiply_strong
 from adcompiler.runtime.reduction import keep_dims, share
 from adcompiler.runtime.shapes import Axis
 
@@ -25,7 +25,7 @@ def vector_norm_bar(c: Any, y: Any, x: Any, ord: float, axis: Axis) -> Any:
     In general ``c * (|x| / y) ** (ord - 1)`` times the sign, or the phase, of `x`.
     """
     if ord == 2:
-        return divide_singular(c, y) * x
+        return multiply_strong(divide_singular(c, y), x)
     size = np.abs(x)
     phase = divide_singular(x, size)
     if ord == 1:
@@ -54,7 +54,7 @@ def order_bar(c: Any, y: Any, x: Any, ord: Any, axis: Axis) -> Any:
 
 def _matrix_norm_bar(c: Any, y: Any, x: Any, ord: Any, axes: tuple[int, ...]) -> Any:
     if ord in (None, "fro", "f"):
-        return divide_singular(c, y) * x
+        return multiply_strong(divide_singular(c, y), x)
     if ord in (1, -1, np.inf, -np.inf):
         # The largest or smallest sum of absolute values of a column, or of a row.
         along, across = axes if abs(ord) == 1 else axes[::-1]

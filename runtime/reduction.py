@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.shapes import Axis, Shape, conj, expand, fit, ndim, shape
+from adcompiler.runtime.elementary import is_finite
+from adcompiler.runtime.guarded import masked
+from adcompiler.runtime.shapes import Axis, Shape, conj, dtype_of, expand, fit, ndim, shape, size
 
 
 def keep_dims(c: Any, axis: Axis, keepdims: bool) -> Any:
@@ -55,6 +57,8 @@ def nan_deviation(x: Any, axis: Axis) -> Any:
 def tie_hits(x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
     """Where `x` attains its extremum `y` over `axis`, as a mask; the elements that are nan where `y` is nan."""
     hit = np.equal(x, keep_dims(y, axis, keepdims))
+    if is_finite(y):
+        return hit
     unknown = y != y
     if not (unknown.any() if ndim(y) else unknown):
         return hit
@@ -63,11 +67,18 @@ def tie_hits(x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
 
 def share(c: Any, hit: Any, axis: Axis, keepdims: bool) -> Any:
     """The cotangent `c` of an extremum over `axis`, in equal parts to the elements that attain it."""
-    # Counted in the dtype of c: a count in int64 would make the cotangent of a float32 array float64.
-    dtype = getattr(c, "dtype", float)
+    count = np.count_nonzero(hit)
     if axis is None:
-        return np.where(hit, c / np.count_nonzero(hit).astype(dtype), 0)
-    return np.where(hit, keep_dims(c, axis, keepdims) / hit.sum(axis=axis, keepdims=True, dtype=dtype), 0)
+        if type(hit) is not np.ndarray or ndim(c):
+            return masked(c if count <= 1 else c / count, hit)
+        bar = np.zeros(hit.shape, dtype_of(c))
+        bar[hit] = c if count <= 1 else c / count
+        return bar
+    c = keep_dims(c, axis, keepdims)
+    if count != size(c):
+        # Counted in the dtype of c: a count in int64 would make the cotangent of a float32 array float64.
+        c = c / hit.sum(axis=axis, keepdims=True, dtype=getattr(c, "dtype", float))
+    return masked(c, hit)
 
 
 def product_of_others(x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:

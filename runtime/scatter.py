@@ -6,7 +6,11 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.facts import is_basic, is_mask
-from adcompiler.runtime.shapes import Shape, zeros
+from adcompiler.runtime.shapes import Shape, broadcast, zeros
+
+
+# Number of elements up to which ufunc.at costs less than what would make it faster.
+_FEW = 512
 
 
 def scatter(y_bar: Any, index: Any, shape: Shape) -> Any:
@@ -15,11 +19,18 @@ def scatter(y_bar: Any, index: Any, shape: Shape) -> Any:
     `y_bar` is a number or an array that broadcasts to the shape of ``x[index]``, and gives the dtype of the result. An
     element that an integer array names several times receives the sum.
     """
-    x_bar = zeros(shape, y_bar)
     if _is_injective(index):
+        x_bar = zeros(shape, y_bar)
         x_bar[index] = y_bar
-    else:
-        _add_repeated(x_bar, index, y_bar)
+        return x_bar
+    if len(shape) > 1 and type(y_bar) is np.ndarray and y_bar.size > _FEW and y_bar.dtype.char == "d":
+        leading = _leading_integers(index)
+        if leading is not None:
+            positions = _positions(leading, shape)
+            weights = broadcast(y_bar, positions.shape)
+            return np.bincount(positions.ravel(), weights.ravel(), prod(shape)).reshape(shape)
+    x_bar = zeros(shape, y_bar)
+    _add_repeated(x_bar, index, y_bar)
     return x_bar
 
 
@@ -44,12 +55,13 @@ def _is_injective(index: Any) -> bool:
 
 def _add_repeated(buffer: Any, index: Any, y_bar: Any) -> None:
     """Add at an index that may name an element several times."""
-    if type(buffer) is np.ndarray and buffer.ndim > 1 and buffer.flags.c_contiguous:
+    many = type(y_bar) is np.ndarray and y_bar.size > _FEW
+    if many and type(buffer) is np.ndarray and buffer.ndim > 1 and buffer.flags.c_contiguous:
         leading = _leading_integers(index)
         if leading is not None:
             # NumPy adds at one array of positions five times faster than at any other index.
             positions = _positions(leading, buffer.shape)
-            np.add.at(buffer.reshape(-1), positions.ravel(), np.broadcast_to(y_bar, positions.shape).ravel())
+            np.add.at(buffer.reshape(-1), positions.ravel(), broadcast(y_bar, positions.shape).ravel())
             return
     np.add.at(buffer, index, y_bar)
 
@@ -62,7 +74,14 @@ def _leading_integers(index: Any) -> list[Any] | None:
 
 def _positions(leading: list[Any], shape: Shape) -> Any:
     """The positions, in a flat array of `shape`, of the elements that the integer arrays name."""
-    rows = np.ravel_multi_index(leading, shape[: len(leading)], mode="wrap")  # wrap: -1 is the last
+    rows = leading[0]
+    if any(entry.size and np.minimum.reduce(entry, axis=None) < 0 for entry in leading):
+        rows = np.ravel_multi_index(leading, shape[: len(leading)], mode="wrap")  # -1 is the last
+    else:
+        for entry, length in zip(leading[1:], shape[1:], strict=False):
+            rows = rows * length + entry
     width = prod(shape[len(leading) :])
+    if width == 1:
+        return rows
     positions = np.multiply.outer(rows, width)[..., None] + np.arange(width)
     return positions.reshape(rows.shape + shape[len(leading) :])

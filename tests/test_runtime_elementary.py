@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adcompiler.runtime.elementary import divide_singular, divide_strong, has_no_zero, multiply_strong
+from adcompiler.runtime.elementary import divide_singular, divide_strong, multiply_strong
 
 ZERO_OR_POLE = [0.0, 1.0, 0.0, -2.0]
 
@@ -38,25 +38,3 @@ def test_guards_keep_dtype_and_broadcast(helper, dtype, denominator):
     result = helper(np.ones((2, 1), dtype), np.array(denominator, dtype))
     assert (dtype, (2, 3)) == (result.dtype, result.shape)
     assert dtype == helper(dtype(1), np.array(denominator, dtype)).dtype
-
-
-@pytest.mark.parametrize(
-    ("x", "expected"),
-    [
-        (1.0, True),
-        (0.0, False),
-        (np.float32(0), False),
-        (np.array([]), True),
-        (np.array([1.0, 2.0]), True),
-        (np.array([-1.0, 2.0]), True),
-        (np.array([-1.0, 0.0]), False),
-        (np.array([np.nan, 1.0]), True),
-        (np.array([np.nan, 0.0]), False),
-        (np.array([1j, -1.0]), True),
-        (np.array([0j, 1.0]), False),
-        (np.array(0.0), False),
-    ],
-)
-def test_has_no_zero(x, expected):
-    """Numbers and arrays, of either sign, with nan, complex, and empty."""
-    assert expected == has_no_zero(x)

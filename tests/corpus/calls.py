@@ -44,7 +44,7 @@ def helper(x):
     return square(x) + square(square(x))
 
 
-@sample(2.0)
+@sample(2.5)
 @sample(0.5)
 @sample(-1.0)
 def helper_with_several_returns(x):

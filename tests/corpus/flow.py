@@ -220,7 +220,7 @@ def return_from_while_true(x):
     y = x
     while True:
         y = y * 0.7 + 0.1 * x
-        if y < 1.0:
+        if y < 1.25:
             return y * x
 
 

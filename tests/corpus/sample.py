@@ -33,12 +33,9 @@ def sample(*args: Any, **kwargs: Any) -> Callable[[Any], Any]:
     """Register the decorated function, as it is, with the arguments of one call; may be repeated."""
 
     def register(function: Any) -> Any:
-        count = sum(1 for s in SAMPLES if s.function is function)
-        module = function.__module__.rpartition(".")[2]
-        name = function.__name__.strip("<>")
-        if name == "lambda":
-            name = f"lambda-{sum(1 for s in SAMPLES if 'lambda' in s.id)}"
-        SAMPLES.append(Sample(function, args, kwargs, f"{module}-{name}" + (f"-{count + 1}" if count else "")))
+        name = f"{function.__module__.rpartition('.')[2]}-{function.__name__.strip('<>')}"
+        count = sum(1 for s in SAMPLES if s.id.rstrip("0123456789") in (name, f"{name}-"))
+        SAMPLES.append(Sample(function, args, kwargs, f"{name}-{count + 1}" if count else name))
         return function
 
     return register

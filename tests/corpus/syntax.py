@@ -163,7 +163,7 @@ def boolean_tests(x, y):
     return x + y
 
 
-@sample(0.0, 3.0)
+@sample(0, 3.0)
 @sample(2.0, 3.0)
 def boolean_values(x, y):
     a = x or y
@@ -228,7 +228,7 @@ def prints(x):
 
 @sample(2.0)
 def formatted(x):
-    text = f"{x:8.3f} and {x * 2!r}"
+    text = f"{x:8.3f} and {x * 2:8.1f}{'!'!r}"
     return x * len(text) * 1.0
 
 

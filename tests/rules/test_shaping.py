@@ -238,3 +238,10 @@ def test_ravel_in_no_simple_order():
     """order="K" is refused where the order of memory follows no simple pattern."""
     with pytest.raises(NotImplementedError, match="order='C'"):
         lookup(np.ravel)[0].function(np.ones((2, 3, 4)).transpose(1, 0, 2), "K")
+
+
+def test_flat_iterates_in_the_order_of_the_rows():
+    """The cotangent of the iterator is that of the elements, in the shape of the array, whatever its layout."""
+    y, pullback = lookup(np.ndarray.flat)[0].function(np.asfortranarray(np.arange(6.0).reshape(2, 3)))
+    assert [0.0, 1.0, 2.0, 3.0, 4.0, 5.0] == list(y)
+    np.testing.assert_array_equal(pullback(np.arange(6.0))[0], [[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])

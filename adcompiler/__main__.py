@@ -1,0 +1,7 @@
+"""`python -m adcompiler`: see `cli`."""
+
+import sys
+
+from adcompiler.cli import main
+
+sys.exit(main())

@@ -1,0 +1,135 @@
+"""What becomes of every operation of a function and of all that it calls: which rule, or why there is no derivative."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from adcompiler import ir, show
+from adcompiler.activity import activity
+from adcompiler.adjoint import Pair
+from adcompiler.callees import Build, Dynamic, InertCall, Iteration, Load, Missing, PairCall, PathLoad, RuleCall
+from adcompiler.pipeline import Compiled
+from adcompiler.rules.registry import Rule, key_name
+from adcompiler.ruletext import rule_text
+
+_UNUSED = "nothing that it reads carries a derivative"
+
+
+def explained(compiled: Compiled) -> str:
+    """The table of all functions of a compilation, the one that was asked for first."""
+    return "\n\n".join(_pair_table(pair) for pair in compiled.units) + "\n"
+
+
+def _pair_table(pair: Pair) -> str:
+    source = pair.spec.function.source
+    kinds = [f"{p}: {show.kind(k)}" for p, k in zip(pair.spec.params, pair.spec.kinds, strict=True)]
+    wrt = f"derivative with respect to {', '.join(pair.active)}" if pair.active else "no derivative"
+    head = f"{pair.spec.name.strip('_')}({', '.join(kinds)}), {wrt}  [{located(source.file, source.first_line)}]"
+    return "\n".join([head, *table(_rows(pair), indent="  ")])
+
+
+def _rows(pair: Pair) -> Iterator[tuple[str, ...]]:
+    """Line, text, category and reason of each operation, in the order of evaluation."""
+    before = activity(pair.spec, pair.mask).before
+    text = _Texts(pair)
+    for stmt in ir.statements(pair.spec.body):
+        active = before.get(id(stmt), frozenset())
+        for top in ir.expressions(stmt):
+            for expr in ir.walk(top):
+                if isinstance(expr, ir.Apply):
+                    line = str(stmt.origin.line) if stmt.origin else ""
+                    yield line, text(expr.spelled), *_how(expr, show.is_active(expr, active))
+        text.note(stmt)
+
+
+class _Texts:
+    """The user's expressions: the compiler's temporaries are replaced by what was assigned to them."""
+
+    def __init__(self, pair: Pair) -> None:
+        self._variables = pair.spec.function.locals | frozenset(pair.spec.params)
+        self._values: dict[str, ir.Expr] = {}
+
+    def note(self, stmt: ir.Stmt) -> None:
+        """Remember what a temporary holds."""
+        if isinstance(stmt, ir.Assign) and stmt.target not in self._variables:
+            self._values[stmt.target] = self._whole(stmt.value)
+
+    def __call__(self, expr: ir.Expr) -> str:
+        return show.expression(self._whole(expr)).replace("\n", " ")
+
+    def _whole(self, expr: ir.Expr) -> ir.Expr:
+        expr = expr.spelled if isinstance(expr, ir.Apply) else expr
+        return ir.substitute(expr, self._values)
+
+
+# --- one operation ----------------------------------------------------------------------------------------
+
+
+def _how(expr: ir.Apply, active: bool) -> tuple[str, str]:
+    """The category and the reason."""
+    found = expr.callee
+    if isinstance(found, InertCall):
+        return "inert", found.why
+    if isinstance(found, Missing):
+        return "inert", f"{_UNUSED} (it has no derivative: {str(found.error).splitlines()[0]})"
+    if not active:
+        return "inert", _UNUSED
+    return _ACTIVE[type(found)](found)
+
+
+def _by_rule(found: RuleCall) -> tuple[str, str]:
+    form = "its text inlined" if rule_text(found.rule) is not None else "called as it stands"
+    others = f", then {len(found.rules) - 1} more if it declines" if len(found.rules) > 1 else ""
+    return "rule", f"{found.rule.name} for {key_name(found.key)} ({place(found.rule)}), {form}{others}"
+
+
+def _by_source(found: PairCall) -> tuple[str, str]:
+    source = found.spec.function.source
+    name = found.spec.name.strip("_")
+    return "recursion", f"{name} is compiled from its source ({located(source.file, source.first_line)})"
+
+
+def _at_run_time(found: Dynamic) -> tuple[str, str]:
+    what = "the function" if found.key is None else "the types of the operands"
+    return "dynamic", f"{what} will be known at run time only"
+
+
+_ACTIVE: dict[type, Callable[[Any], tuple[str, str]]] = {
+    RuleCall: _by_rule,
+    PairCall: _by_source,
+    Dynamic: _at_run_time,
+    Build: lambda _: ("display", "each item gets its part of the cotangent"),
+    Load: lambda _: ("item", "its cotangent goes into the container's"),
+    PathLoad: lambda found: ("item", f"its cotangent goes into that of {found.param}"),
+    Iteration: lambda found: ("loop", f"over {type(found.plan).__name__.lower()} items"),
+}
+
+
+# --- places -----------------------------------------------------------------------------------------------
+
+
+def place(rule: Rule) -> str:
+    """The file and line of a rule."""
+    code = getattr(rule.partials[0] if rule.partials else rule.function, "__code__", None)
+    return located(code.co_filename, code.co_firstlineno) if code else rule.name
+
+
+def located(file: str, line: int) -> str:
+    """`file:line`, relative to the current folder for what lies in it."""
+    if not file.startswith("<"):
+        near = os.path.relpath(file)
+        file = file if near.startswith("..") else near
+    return f"{file}:{line}"
+
+
+def table(rows: Any, indent: str = "") -> list[str]:
+    """Rows of texts as lines with aligned columns.
+
+    >>> table([("a", "bb", "c"), ("aaa", "b", "c")])
+    ['a    bb  c', 'aaa  b   c']
+    """
+    rows = list(rows)
+    widths = [min(48, max(map(len, column))) for column in zip(*rows, strict=True)]
+    return [indent + "  ".join(t.ljust(w) for t, w in zip(row, widths, strict=True)).rstrip() for row in rows]

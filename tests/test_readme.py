@@ -1,0 +1,104 @@
+"""What the READMEs show is true: every Python snippet runs, and the dump is the one that the example prints."""
+
+import builtins
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from adcompiler.rules import registry
+
+ROOT = Path(__file__).parent.parent
+READMES = [ROOT / "README.md", ROOT / "rules" / "README.md"]
+SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def snippets(path):
+    return SNIPPET.findall(path.read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def registered(monkeypatch):
+    """What a snippet registers is forgotten."""
+    for name in ("_rules", "_non_differentiable", "_opt_outs"):
+        monkeypatch.setattr(registry, name, getattr(registry, name))
+
+
+@pytest.mark.parametrize("path", READMES, ids=lambda path: path.parent.name)
+def test_snippets_run(path, tmp_path, registered, capsys):
+    """One after another, each with what those before it have defined, as a reader would try them."""
+    namespace = {"__name__": "snippets", "__builtins__": builtins}
+    for number, text in enumerate(snippets(path)):
+        file = tmp_path / f"snippet_{number}.py"
+        file.write_text(text, encoding="utf-8")
+        exec(compile(text, str(file), "exec"), namespace)
+    assert number >= 2
+
+
+def test_dump_is_what_the_example_prints(tmp_path, request):
+    """The second snippet is the output of the first (with `--update-golden` it is put in)."""
+    readme = READMES[0]
+    example, shown = snippets(readme)[:2]
+    (tmp_path / "example.py").write_text(example, encoding="utf-8")
+    done = subprocess.run(
+        [sys.executable, "example.py"], cwd=tmp_path, env={"PYTHONPATH": str(ROOT)}, capture_output=True, text=True
+    )
+    assert "" == done.stderr
+    printed = done.stdout.rstrip("\n") + "\n"
+    if request.config.getoption("--update-golden"):
+        text = readme.read_text(encoding="utf-8").replace(f"```python\n{shown}```", f"```python\n{printed}```")
+        readme.write_text(text, encoding="utf-8")
+    else:
+        assert shown == printed
+
+
+def test_dump_gives_the_gradient(tmp_path):
+    """The shown text, alone, computes what value_and_grad does."""
+    example, shown = snippets(READMES[0])[:2]
+    modules = {}
+    for name, text in (("example", example), ("shown", shown)):
+        (tmp_path / f"{name}.py").write_text(text, encoding="utf-8")
+        spec = importlib.util.spec_from_file_location(name, tmp_path / f"{name}.py")
+        modules[name] = importlib.util.module_from_spec(spec)
+        spec.loader.exec_module(modules[name])
+    example = modules["example"]
+    value, back = modules["shown"].loss_forward(example.params, example.x, example.y)
+    assert example.value == pytest.approx(value)
+    for key, expected in example.g.items():
+        assert expected == pytest.approx(back(1.0)[key])
+
+
+@pytest.mark.parametrize("path", READMES, ids=lambda path: path.parent.name)
+def test_links_and_files_exist(path):
+    """Links lead somewhere."""
+    for link in re.findall(r"\]\(([^)#:]+)\)", path.read_text(encoding="utf-8")):
+        assert (path.parent / link).exists(), link
+
+
+def test_map_names_every_module():
+    """A module that is not in the map would not be found."""
+    text = READMES[0].read_text(encoding="utf-8").partition("## Map")[2]
+    named = set(re.findall(r"`(\w+)`", text))
+    modules = {file.stem for file in (ROOT / "adcompiler").glob("*.py")} - {"__init__"}
+    assert not modules - named
+    assert (
+        not {name for name in named if name.islower()}
+        - modules
+        - {"adcompiler", "rules", "runtime", "examples", "tests"}
+    )
+
+
+def test_commands_exist():
+    """The commands and make targets that are shown are there."""
+    text = "".join(re.findall(r"^```sh\n(.*?)^```$", READMES[0].read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE))
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"^make (\w+)", text, re.MULTILINE):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+    for command in re.findall(r"^adcompiler (\w+)", text, re.MULTILINE):
+        done = subprocess.run(
+            [sys.executable, "-m", "adcompiler", command, "--help"], cwd=ROOT, capture_output=True, check=False
+        )
+        assert 0 == done.returncode
