@@ -94,7 +94,9 @@ class _Analysis:
         self.found = Activity()
         self.breaks: list[list[Active]] = []
         self.continues: list[list[Active]] = []
-        self.closures: dict[str, tuple[ir.Stmt, Active]] = {}
+        self.ever: Active = frozenset()
+        node = spec.function.source.node
+        self.shared = frozenset(n for d in gast.walk(node) if isinstance(d, gast.Nonlocal) for n in d.names)
 
     def run(self) -> Activity:
         start = {
@@ -102,13 +104,34 @@ class _Analysis:
             for p, wanted, kind in zip(self.spec.params, self.mask, self.spec.kinds, strict=True)
             if wanted and can_be_active(kind)
         }
-        self.block(self.spec.body, frozenset(start))
-        return self.found
+        if frozenset(start) & self.shared:
+            raise self.rebound(self.spec.function, ", ".join(sorted(frozenset(start) & self.shared)))
+        # Python binds captured variables late: a function is active if what it captures is active at any time.
+        while True:
+            ever = self.ever
+            self.block(self.spec.body, frozenset(start))
+            if self.ever == ever:
+                return self.found
+
+    def shares(self, name: str, active: Active, now: bool) -> bool:
+        """Whether writing into a name's memory changes something that another name refers to, and is active."""
+        members = self.aliases.members(name)
+        return members != {name} and (now or bool(members & active))
+
+    def rebound(self, stmt: Any, name: str) -> Exception:
+        return refuse(
+            UnsupportedSyntaxError,
+            f"{name} carries a derivative and is rebound by a nested function (nonlocal)",
+            stmt.origin,
+            "Such variables are not differentiated yet.",
+            "Return the new value from the nested function.",
+        )
 
     def block(self, block: ir.Block, active: Active | None) -> Active | None:
         for stmt in block:
             if active is None:
                 break
+            self.ever |= active
             self.found.before[id(stmt)] = active
             active = self.statement(stmt, active)
         return active
@@ -117,8 +140,10 @@ class _Analysis:
         match stmt:
             case ir.Assign():
                 now = self.value(stmt.value, active, stmt) and can_be_active(stmt.kind)
-                if stmt.augmented and now and not is_scalar(stmt.kind) and not self.aliases.is_alone(stmt.target):
+                if stmt.augmented and not is_scalar(stmt.kind) and self.shares(stmt.target, active, now):
                     raise self.mutation(stmt, f"{stmt.target} is changed in place")
+                if now and stmt.target in self.shared:
+                    raise self.rebound(stmt, stmt.target)
                 return active | {stmt.target} if now else active - {stmt.target}
             case ir.Unpack():
                 return self.unpack(stmt, active)
@@ -129,8 +154,8 @@ class _Analysis:
             case ir.Delete():
                 return active - set(stmt.names)
             case ir.Define():
-                self.closures[stmt.name] = (stmt, active)
-                return active | {stmt.name} if stmt.captures & active else active - {stmt.name}
+                captured = stmt.captures & (active | self.ever)
+                return active | {stmt.name} if captured else active - {stmt.name}
             case ir.Opaque():
                 return self.opaque(stmt, active)
             case ir.Return():
@@ -245,6 +270,8 @@ class _Analysis:
                 "It has no derivative yet.",
                 "Write it as a loop, or with array operations.",
             )
+        if isinstance(value, ir.Lambda):
+            return bool(value.captures & (active | self.ever))
         if not isinstance(value, ir.Apply):
             return self.atom(value, active)
         if isinstance(value.callee, InertCall | Iteration):
@@ -302,7 +329,7 @@ class _Analysis:
             return None
         if isinstance(stmt.node, gast.Assert):
             return active
-        if stmt.reads & active:
+        if (stmt.reads | stmt.writes) & active:
             raise refuse(
                 UnsupportedSyntaxError,
                 f"{stmt.what} around differentiated values",

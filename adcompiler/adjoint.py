@@ -342,7 +342,7 @@ class Adjoint(Reverser):
             before: Code = [ir.Assign(inner.trace, ir.Const(0))]
             header = ir.Call(RANGE, (trips,))
             count: ir.Expr = trips
-            target: ir.Target = "_"
+            target: ir.Target = self.junk
         else:
             self.saver.mark(inner.trace)
             before = [ir.Assign(inner.trace, ir.Seq("list", ()))]

@@ -33,7 +33,8 @@ from adcompiler.callees import (
 from adcompiler.lattice import Inert, Kind, Known, is_scalar
 from adcompiler.program import Spec
 
-OUTSIDE = "<outside>"  # memory that somebody else holds: arguments, globals, captured variables
+OUTSIDE = "<outside>"  # memory of globals, captured variables and whatever else holds
+ARGUMENT = "<argument>"
 RESULT = "<result>"
 
 
@@ -45,6 +46,8 @@ class Aliases:
     written_names: set[str] = field(default_factory=set)
     results: frozenset[int] = frozenset()
     writes: frozenset[int] = frozenset()
+    result_outside: bool = False
+    writes_outside: bool = False
 
     def find(self, name: str) -> str:
         """The representative of a name's class."""
@@ -80,7 +83,7 @@ def alias(spec: Spec) -> Aliases:
     """The alias classes of a specialisation, computed once; in a recursion its own calls are taken at their worst."""
     if spec.aliases is None:
         every = frozenset(range(len(spec.params)))
-        spec.aliases = Aliases(results=every, writes=every)
+        spec.aliases = Aliases(results=every, writes=every, result_outside=True, writes_outside=True)
         spec.aliases = _Builder(spec, Aliases()).run()
     return spec.aliases  # type: ignore[no-any-return]
 
@@ -95,12 +98,16 @@ class _Builder:
         outside = [
             p for p, k in zip(self.spec.params, self.spec.kinds, strict=True) if not is_scalar(k)
         ]
-        for name in (*outside, *self.spec.function.cells):
-            a.unify(name, f"{OUTSIDE}{name}")
+        for name in outside:
+            a.unify(name, f"{ARGUMENT}{name}")
+        for name in self.spec.function.cells:
+            a.unify(name, OUTSIDE)
         for stmt in ir.statements(self.spec.body):
             self.statement(stmt)
         result = a.find(RESULT)
         a.results = frozenset(i for i, p in enumerate(self.spec.params) if a.find(p) == result)
+        a.result_outside = a.find(OUTSIDE) == result
+        a.writes_outside = a.is_written(OUTSIDE)
         a.writes = frozenset(i for i, p in enumerate(self.spec.params) if a.is_written(p))
         return a
 
@@ -141,6 +148,10 @@ class _Builder:
                 linked = tuple(value.args[i] for i in callee.results)
                 for i in callee.writes:
                     self.written(value.args[i])
+                if callee.writes_outside:
+                    self.aliases.written_names.add(OUTSIDE)
+                if callee.result_outside and not is_scalar(kind):
+                    self.aliases.unify(target, OUTSIDE)
             case InertCall(why):
                 linked = value.args if why in ("stop_gradient", "integers") else ()
             case Build() | Load() | PathLoad():
@@ -162,7 +173,7 @@ class _Builder:
             case ir.Name(name):
                 self.aliases.unify(target, name)
             case ir.Global(name):
-                self.aliases.unify(target, f"{OUTSIDE}{name}")
+                self.aliases.unify(target, OUTSIDE)
             case tuple():
                 for item in source:
                     self.link(target, item)
@@ -171,7 +182,7 @@ class _Builder:
                     self.link(target, child)
 
     def link_all(self, sources: list[object]) -> None:
-        names = [s.id for s in sources if isinstance(s, ir.Name)]
+        names = [s.id if isinstance(s, ir.Name) else OUTSIDE for s in sources if isinstance(s, ir.Name | ir.Global)]
         for a, b in zip(names, names[1:], strict=False):
             self.aliases.unify(a, b)
 
@@ -179,6 +190,8 @@ class _Builder:
         match place:
             case ir.Name(name):
                 self.aliases.written_names.add(name)
+            case ir.Global():
+                self.aliases.written_names.add(OUTSIDE)
             case ir.Expr():
                 for child in ir.children(place):
                     self.written(child)

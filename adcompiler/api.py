@@ -132,6 +132,7 @@ def _transform(f: Any, argnums: Argnums, mode: str) -> Callable[..., Any]:
     variants = store.get(key)
     if variants is None:
         names = _names(inspect.signature(function, follow_wrapped=False), argnums)
+        _check_nondiff(names, options)
         plan = functools.partial(_plan, names)
         single_use = options.get("single_use") is not False
         finisher = functools.partial(_grad_finisher, names, isinstance(argnums, tuple), mode)
@@ -141,7 +142,11 @@ def _transform(f: Any, argnums: Argnums, mode: str) -> Callable[..., Any]:
 
 
 def _caller(variants: Variants, name: str, f: Any) -> Callable[..., Any]:
+    function = variants.function
+
     def call(*args: Any, **kwargs: Any) -> Any:
+        if function.__code__ is not variants.code or function.__defaults__ is not variants.defaults:
+            variants.renew()
         try:
             return variants.first(*args, **kwargs)
         except Exception as error:
@@ -232,21 +237,28 @@ def pullback(f: Callable[..., Any], *args: Any, single_use: bool = False, **kwar
     key = ("pullback", single_use)
     variants = store.get(key)
     if variants is None:
-        variants = store[key] = Variants(function, _all_positional, functools.partial(_pullback_finisher, single_use), single_use)
+        plan = functools.partial(_all_positional, frozenset(options.get("nondiff", ())))
+        variants = store[key] = Variants(function, plan, functools.partial(_pullback_finisher, single_use), single_use)
     try:
-        value, make_back = variants.first(*args, **kwargs)
+        value, make_back = variants(*args, **kwargs)
     except Exception as error:
         explained(error)
         raise
     return value, make_back(len(args))
 
 
-def _all_positional(signature: inspect.Signature, arguments: dict[str, Any]) -> frozenset[str]:
-    return frozenset(
-        p.name
-        for p in signature.parameters.values()
-        if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD) and can_be_active(observe(arguments[p.name], ()))
-    )
+def _all_positional(
+    nondiff: frozenset[str], signature: inspect.Signature, arguments: dict[str, Any]
+) -> frozenset[str]:
+    """The positional parameters whose values can carry a derivative."""
+    positional = [p.name for p in signature.parameters.values() if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
+    return frozenset(n for n in positional if n not in nondiff and can_be_active(observe(arguments[n], ())))
+
+
+def _check_nondiff(names: tuple[tuple[str, int | None], ...], options: dict[str, Any]) -> None:
+    constant = [name for name, _ in names if name in options.get("nondiff", ())]
+    if constant:
+        raise TangentError(f"the parameter {constant[0]!r} was declared without derivative (nondiff=)")
 
 
 def _pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
@@ -428,7 +440,7 @@ def _compile_call(function: Any, wanted: tuple[bool, ...], args: Any, kwargs: An
             return Finish(finish)
 
         variants = store[key] = Variants(function, lambda *_: on, finisher, False)
-    return variants.first(*args, **kwargs)
+    return variants(*args, **kwargs)
 
 
 dynamic.connect(lookup, is_non_differentiable, _compile_call)

@@ -255,7 +255,9 @@ def to_source(module: gast.Module) -> str:
     tree = ast.fix_missing_locations(gast.gast_to_ast(module))
     wanted = ast.dump(tree)
     try:
-        text = astor.to_source(tree, pretty_source="".join)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            text = astor.to_source(tree, pretty_source="".join)
         if ast.dump(ast.parse(text)) == wanted:
             return text  # type: ignore[no-any-return]
     except (SyntaxError, AttributeError, ValueError, TypeError):

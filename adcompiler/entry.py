@@ -24,14 +24,23 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.lattice import Array, Closure, Int, IntArray, Kind, Known, Observed, Scalar
+from adcompiler.lattice import (
+    COMPLEX_TYPES,
+    INTEGER_TYPES,
+    REAL_TYPES,
+    Array,
+    Closure,
+    Int,
+    IntArray,
+    Kind,
+    Known,
+    Observed,
+    Scalar,
+)
 from adcompiler.pipeline import Compiled
 from adcompiler.program import Guard, Root
 from adcompiler.runtime.containers import cell_of
 
-REAL = frozenset({float, np.float64, np.float32, np.float16, np.longdouble})
-COMPLEX = frozenset({complex, np.complex128, np.complex64, np.clongdouble})
-INTEGER = frozenset({int, *(np.dtype(c).type for c in "bhilqBHILQ")})
 _numbers = itertools.count(1)
 
 
@@ -56,7 +65,7 @@ class _Writer:
         self.globals = function.__globals__
         self.signature = inspect.signature(function, follow_wrapped=False)
         self.prefix = self._prefix(compiled)
-        sets = {"ndarray": np.ndarray, "REAL": REAL, "COMPLEX": COMPLEX, "INTEGER": INTEGER}
+        sets = {"ndarray": np.ndarray, "REAL": REAL_TYPES, "COMPLEX": COMPLEX_TYPES, "INTEGER": INTEGER_TYPES}
         self.bound: dict[str, Any] = {self.prefix + name: value for name, value in sets.items()}
         self.count = itertools.count(1)
         self.spelled: dict[Any, str] = {}
@@ -101,6 +110,8 @@ class _Writer:
     def root(self, root: Root) -> str:
         if root.form == "arg":
             return root.name
+        if root.form == "default":
+            return self.bind(root.holder.value, "default")
         if root.form == "cell":
             return f"{self.bind(root.holder, 'cell')}.cell_contents"
         if root.holder is self.globals and root.name not in self.hidden:
@@ -110,8 +121,8 @@ class _Writer:
     def guard(self, guard: Guard) -> str | None:
         """The test of one guard."""
         root = guard.path[0]
-        if isinstance(root, Root) and root.form == "default":
-            return None
+        if isinstance(root, Root) and root.form == "default" and len(guard.path) == 1:
+            return None  # the guard of the function's defaults
         value = self.path(guard.path)
         if not value.isidentifier() and not (isinstance(guard.kind, Known) and guard.kind.value is not None):
             name = f"{self.prefix}{next(self.count)}"

@@ -58,10 +58,13 @@ class Inference(Resolver):
         self.result: Kind | None = None
         self.breaks: list[list[Env]] = []
         self.continues: list[list[Env]] = []
-        self.outer = scope_of(spec.function.source.node).outer
+        node = spec.function.source.node
+        self.outer = scope_of(node).outer
+        # Variables that a nested function rebinds: nothing is known of them.
+        self.shared = frozenset(n for d in gast.walk(node) if isinstance(d, gast.Nonlocal) for n in d.names)
 
     def run(self) -> None:
-        env: Env = dict(zip(self.spec.params, self.spec.kinds, strict=True))
+        env: Env = self.noted(dict(zip(self.spec.params, self.spec.kinds, strict=True)))
         for name in self.spec.function.cells:
             cell = self.spec.cells.get(name)
             env[name] = Unknown() if name in self.outer or cell is None else self.program.cell_kind(cell, name)
@@ -93,7 +96,19 @@ class Inference(Resolver):
 
     def stmt_Assign(self, stmt: ir.Assign, env: Env) -> tuple[ir.Block, Env]:
         value, kind = self.value(stmt.value)
-        return (replace(stmt, value=value, kind=kind),), {**env, stmt.target: kind}
+        return (replace(stmt, value=value, kind=kind),), {**env, **self.noted({stmt.target: kind})}
+
+    def noted(self, bound: Env) -> Env:
+        """The kinds of newly bound names; all kinds that a name ever has are noted for functions that capture it."""
+        for name, kind in bound.items():
+            if name in self.shared and kind is not None:
+                bound[name] = Unknown()
+            known = self.spec.name_kinds.get(name)
+            merged = join(known, _variable(kind), ("any", id(self.spec), name))
+            if merged != known:
+                self.spec.name_kinds[name] = merged
+                self.program.note_change()
+        return bound
 
     def stmt_Unpack(self, stmt: ir.Unpack, env: Env) -> tuple[ir.Block, Env]:
         if isinstance(stmt.value, ir.Seq) and not any(isinstance(i, ir.Star) for i in stmt.value.items):
@@ -103,7 +118,7 @@ class Inference(Resolver):
         else:
             value, kind = self.value(stmt.value)
             kind = self.program.deep_kind(kind) if kind is not None else None
-        return (replace(stmt, value=value, kind=kind),), {**env, **self.unpacked(stmt.target, kind)}
+        return (replace(stmt, value=value, kind=kind),), {**env, **self.noted(self.unpacked(stmt.target, kind))}
 
     def unpacked(self, target: ir.Target, kind: Kind | None) -> Env:
         """The kinds of the targets of an unpacking."""
@@ -119,6 +134,9 @@ class Inference(Resolver):
         return (replace(stmt, value=self.value(stmt.value)[0]),), env
 
     def stmt_Store(self, stmt: ir.Store, env: Env) -> tuple[ir.Block, Env]:
+        kind = self.value(stmt.place.value)[1]
+        if numeric(kind) is None:
+            self.program.escaped = True  # a container changes: what was seen in containers no longer holds
         return (stmt,), env
 
     def stmt_Delete(self, stmt: ir.Delete, env: Env) -> tuple[ir.Block, Env]:
@@ -130,6 +148,8 @@ class Inference(Resolver):
 
     def stmt_Opaque(self, stmt: ir.Opaque, env: Env) -> tuple[ir.Block, Env | None]:
         written: Env = {name: Unknown() for name in stmt.writes}
+        if not isinstance(stmt.node, gast.Raise | gast.Assert | gast.Import | gast.ImportFrom):
+            self.program.escaped |= any(isinstance(env.get(n), Observed) for n in stmt.reads)
         if isinstance(stmt.node, gast.Import):
             for alias in stmt.node.names:
                 if alias.asname and alias.name in sys.modules:
@@ -212,7 +232,7 @@ class Inference(Resolver):
         iterable = ir.Apply(stmt.iterable, Iteration(plan), (), (), Inert())
 
         def once(head_env: Env) -> tuple[ir.Stmt, Env | None, Env | None]:
-            body, back = self.block(stmt.body, {**head_env, **self.unpacked(stmt.target, item)})
+            body, back = self.block(stmt.body, {**head_env, **self.noted(self.unpacked(stmt.target, item))})
             orelse, end = self.block(stmt.orelse, head_env)
             return replace(stmt, iterable=iterable, body=body, orelse=orelse, kind=item), back, end
 
@@ -280,6 +300,11 @@ class Inference(Resolver):
             case _:
                 item = Unknown()
         return Over(source, kind, item), item
+
+
+def _variable(kind: Kind | None) -> Kind | None:
+    """The kind of a variable that may hold other values too: a literal number is any number."""
+    return numeric(kind) or kind
 
 
 def _reads_of(block: ir.Block) -> frozenset[str]:

@@ -147,6 +147,11 @@ class Unknown(Kind):
     """Anything."""
 
 
+# The types that the guards of `Scalar` and `Int` admit.
+REAL_TYPES = frozenset({float, np.float64, np.float32, np.float16, np.longdouble})
+COMPLEX_TYPES = frozenset({complex, np.complex128, np.complex64, np.clongdouble})
+INTEGER_TYPES = frozenset({int, *(np.dtype(c).type for c in "bhilqBHILQ")})
+
 _LITERALS = (int, float, complex, str, bytes, bool)
 _MAX_DEPTH = 4
 
@@ -304,8 +309,16 @@ def join(a: Kind | None, b: Kind | None, where: Hashable = None) -> Kind | None:
         return ListOf(None, join(a.item, b.item, where) or Unknown())
     x, y = numeric(a), numeric(b)
     if x is None or y is None:
-        return Inert() if not can_be_active(a) and not can_be_active(b) and Unknown() not in (a, b) else Unknown()
+        return Inert() if _is_plain(a) and _is_plain(b) else Unknown()
     return _join_numbers(x, y, where)
+
+
+def _is_plain(kind: Kind) -> bool:
+    """Whether a value is text, None, an integer or the like: nothing that could be called or hold a derivative."""
+    match kind:
+        case Known(value):
+            return value is None or value is Ellipsis or isinstance(value, str | bytes | bool | int | np.integer)
+    return isinstance(kind, Int | IntArray | Inert | SliceOf)
 
 
 def _join_numbers(x: Kind, y: Kind, where: Hashable) -> Kind:

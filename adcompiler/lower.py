@@ -6,6 +6,8 @@ whether they may stay is decided after activity, since inert ones may.
 
 from __future__ import annotations
 
+from collections import Counter
+
 import gast
 
 from adcompiler import ir
@@ -94,6 +96,11 @@ class Lowering(Normaliser):
         value = self.value(node.value)
         if not ir.is_atom(value) or isinstance(value, ir.Global):
             self.out.append(ir.Do(value, self.origin(node)))
+
+    def stmt_Assert(self, node: gast.Assert) -> None:
+        if any(True for _ in bindings(node)):
+            raise self.unsupported(node, "a walrus inside an assert", "Assign the name in a statement of its own before.")
+        self.opaque(node)
 
     def stmt_Pass(self, node: gast.Pass) -> None:
         pass
@@ -196,13 +203,28 @@ class Lowering(Normaliser):
             self.bind(element, ir.Name(part), node)
 
     def targets(self, target: gast.Tuple | gast.List) -> ir.Targets:
-        """The targets of an unpacking."""
+        """The targets of an unpacking; of a name that stands twice only the last one binds it."""
+        names = [n.id for n in gast.walk(target) if isinstance(n, gast.Name)]
+        found = self._targets(target)
+        return found if len(names) == len(set(names)) else self._last_only(found, Counter(names))
+
+    def _last_only(self, targets: ir.Targets, left: Counter[str]) -> ir.Targets:
+        items: list[str | ir.Targets] = []
+        for item in targets.items:
+            if isinstance(item, ir.Targets):
+                items.append(self._last_only(item, left))
+            else:
+                left[item] -= 1
+                items.append(item if not left[item] else self.names.fresh("t"))
+        return ir.Targets(tuple(items), targets.star)
+
+    def _targets(self, target: gast.Tuple | gast.List) -> ir.Targets:
         items: list[str | ir.Targets] = []
         star = None
         for i, element in enumerate(target.elts):
             if isinstance(element, gast.Starred):
                 star, element = i, element.value
-            items.append(element.id if isinstance(element, gast.Name) else self.targets(element))
+            items.append(element.id if isinstance(element, gast.Name) else self._targets(element))
         return ir.Targets(tuple(items), star)
 
     def stmt_AugAssign(self, node: gast.AugAssign) -> None:
@@ -238,8 +260,34 @@ class Lowering(Normaliser):
         target: ir.Target = node.target.id if isinstance(node.target, gast.Name) else self.targets(node.target)
         rebound = {n for stmt in node.body for n in bindings(stmt)} | set(bindings(node.target))
         iterable = self._kept(iterable, rebound, node.iter)
-        body, orelse = self.body(node.body), self.body(node.orelse)
+        first: list[ir.Stmt] = []
+        target = self._aligned(target, iterable, node, first)
+        body, orelse = (*first, *self.body(node.body)), self.body(node.orelse)
         self.out.append(ir.For(target, iterable, body, orelse, self.origin(node)))
+
+    def _aligned(self, target: ir.Target, iterable: ir.Expr, node: gast.For, first: list[ir.Stmt]) -> ir.Target:
+        """The targets of a loop over `zip` or `enumerate`, one for each part; other forms are bound by `first`."""
+        match iterable:
+            case ir.Call(ir.Global("zip"), parts, ()) if parts:
+                wanted: tuple[ir.Expr | None, ...] = parts
+            case ir.Call(ir.Global("enumerate"), (part, *_)):
+                wanted = (None, part)
+            case _:
+                return target
+        fits = isinstance(target, ir.Targets) and target.star is None and len(target.items) == len(wanted)
+        if fits:
+            items: tuple[ir.Target, ...] = target.items  # type: ignore[union-attr]
+        else:
+            items = tuple(self.names.fresh("t") for _ in wanted)
+            pair = ir.Seq("tuple", tuple(ir.Name(str(n)) for n in items))
+            if isinstance(target, str):
+                first.append(ir.Assign(target, pair, self.origin(node)))
+            else:
+                held = self.names.fresh("t")
+                first.append(ir.Assign(held, pair, self.origin(node)))
+                first.append(ir.Unpack(target, ir.Name(held), self.origin(node)))
+        inner = [t if p is None else self._aligned(t, p, node, first) for t, p in zip(items, wanted, strict=True)]
+        return ir.Targets(tuple(inner))
 
     def _kept(self, iterable: ir.Expr, rebound: set[str], node: gast.AST) -> ir.Expr:
         """An iterable whose names the loop does not rebind: those that it does are copied first."""

@@ -18,6 +18,7 @@ from adcompiler.lattice import Inert, Kind, Known, Observed, Unknown, numeric, o
 from adcompiler.lower import lower
 from adcompiler.names import Names
 from adcompiler.parse import Source, parse
+from adcompiler.scope import scope_of
 
 
 @dataclass(frozen=True)
@@ -77,7 +78,7 @@ class Spec:
     settled: bool = False
     pairs: dict[tuple[bool, ...], Any] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
-    owner_kinds: dict[str, Kind] = field(default_factory=dict)
+    name_kinds: dict[str, Kind | None] = field(default_factory=dict)
 
     @property
     def params(self) -> tuple[str, ...]:
@@ -97,6 +98,9 @@ class Program:
         self._round = 0
         self._assumed = self._changed = False
         self._taken: set[str] = set()
+        # What the program itself may change while it runs: globals that it rebinds, containers that it writes or hands out.
+        self.rebound: set[tuple[int, str]] = set()
+        self.escaped = False
 
     # --- sources ----------------------------------------------------------------------------------------
 
@@ -116,6 +120,8 @@ class Program:
 
     def global_kind(self, globals_: dict[str, Any], name: str) -> Kind:
         """The kind of a global or builtin."""
+        if (id(globals_), name) in self.rebound:
+            return Unknown()
         found, value = self.global_value(globals_, name)
         return self.source_kind(value, (Root("global", name, globals_),)) if found else Unknown()
 
@@ -191,6 +197,8 @@ class Program:
         captures: tuple[str, ...] = (),
     ) -> None:
         names = Names(_identifiers(source))
+        scope = scope_of(source.node)
+        self.rebound |= {(id(globals_), name) for name in scope.outer}
         function = lower(source, frozenset(cells) | frozenset(captures), names)
         function = ir.Function(
             function.name,
@@ -213,8 +221,12 @@ class Program:
         while True:
             self._round += 1
             self._assumed, self._changed = False, False
+            facts = (len(self.rebound), self.escaped)
             self._visit(spec)
-            if not (self._assumed and self._changed) or self._round > _ROUNDS:
+            if facts != (len(self.rebound), self.escaped):
+                for other in self.specs.values():
+                    other.settled = False
+            elif not (self._assumed and self._changed) or self._round > _ROUNDS:
                 break
         if self._round > _ROUNDS:
             raise refuse(
@@ -226,6 +238,14 @@ class Program:
             )
         self._round = 0
         return spec
+
+    def assume(self) -> None:
+        """Note that a fact was used that may still change in this round."""
+        self._assumed = True
+
+    def note_change(self) -> None:
+        """Note that a fact that others may have used has changed."""
+        self._changed = True
 
     def _visit(self, spec: Spec) -> None:
         """Infer a specialisation once per round; one in progress is used with the result known so far."""

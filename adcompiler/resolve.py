@@ -24,6 +24,9 @@ from adcompiler.errors import (
     refuse,
 )
 from adcompiler.lattice import (
+    COMPLEX_TYPES,
+    INTEGER_TYPES,
+    REAL_TYPES,
     Array,
     Closure,
     DictOfKinds,
@@ -86,6 +89,8 @@ class Resolver:
 
     def apply(self, spelled: ir.Expr, callee: Any, args: Any, kinds: Any, kind: Kind | None) -> tuple[ir.Expr, Kind | None]:
         """An `Apply` and its kind; the kind is bottom as long as an operand's is."""
+        if isinstance(callee, Missing | Dynamic):
+            self.program.escaped |= any(isinstance(k, Observed) for k in kinds)
         if any(k is None for k in kinds):
             kind = None
         return ir.Apply(spelled, callee, tuple(args), tuple(k or Unknown() for k in kinds), kind), kind
@@ -226,9 +231,9 @@ class Resolver:
         if obj is None or index is None:
             return self.apply(expr, InertCall("not reached yet"), (expr.value,), (None,), None)
         match numeric(obj):
-            case Array() | Number():
+            case Array() | Number() | Scalar():
                 return self.rule(expr, RuleCall(lookup(operator.getitem), operator.getitem), (expr.value, expr.index), ())
-            case IntArray() | Int() | Scalar():
+            case IntArray() | Int():
                 kind = result_kind("getitem", {"x": obj, "index": index}, self.fresh)
                 return self.apply(expr, InertCall("integers"), (expr.value,), (obj,), kind)
         match obj, index:
@@ -255,6 +260,8 @@ class Resolver:
 
     def _observed_item(self, expr: ir.Item, obj: Observed, key: Any) -> tuple[ir.Expr, Kind | None]:
         path = (*obj.path, ("item", key))
+        if self.program.escaped:
+            return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())
         try:
             kind = self.program.source_kind(obj.value[key], path)
         except (KeyError, IndexError, TypeError):
@@ -388,7 +395,7 @@ class Resolver:
                 key = getattr(float, func.name, None)
             return self._keyed(expr, key, (func.value, *expr.args), [obj, *kinds], f"the method .{func.name}()")
         if isinstance(obj, Inert):
-            return self.apply(expr, InertCall("of an object without derivative"), (), (), Inert())
+            return self.apply(expr, InertCall("of an object without derivative"), self._operands(expr, expr.args), kinds, Inert())
         if isinstance(obj, Unknown):
             kinds = [obj, *kinds]
             args = (func.value, *expr.args, *(v for _, v in expr.kwargs))
@@ -429,6 +436,10 @@ class Resolver:
         if wrapped is not None:
             return self.known_call(expr, wrapped.__get__(key), kinds)
         declared = is_non_differentiable(key)
+        if declared is not None and self._writes_out(key, expr):
+            what = f"{name} with out="
+            callee = self.missing(MutationError, what, "It writes into an array.", "Let it return a new array.")
+            return self.apply(expr, callee, self._operands(expr, args), kinds, Number(False))
         if declared is not None:
             kind = self._inert_kind(declared, expr, kinds)
             return self.apply(expr, InertCall("declared without derivative"), self._operands(expr, args), kinds, kind)
@@ -463,6 +474,12 @@ class Resolver:
     def _operands(expr: ir.Expr, args: tuple[ir.Expr, ...]) -> tuple[ir.Expr, ...]:
         """All operands of a call: `args` and the keywords."""
         return (*args, *(v for _, v in expr.kwargs)) if isinstance(expr, ir.Call) else args
+
+    @staticmethod
+    def _writes_out(key: Any, expr: ir.Call) -> bool:
+        """Whether a call writes into one of its arguments."""
+        positional = isinstance(key, np.ufunc) and len(expr.args) > key.nin
+        return positional or any(name == "out" for name, _ in expr.kwargs)
 
     def _inert_kind(self, declared: Any, expr: ir.Call, kinds: list[Any]) -> Kind:
         operands = {str(i): k for i, k in enumerate(kinds)}
@@ -572,7 +589,7 @@ class Resolver:
             signature = signature_of(closure.owner) if outside else node_signature(closure.node)
             bound = bind_call(signature, expr.args, expr.kwargs, self._expand)
         except BindError as error:
-            return self._unbound(expr, closure.name, str(error))
+            return self._unbound(expr, closure.name, str(error), expr.func)
         args, kinds = self._packed(bound)
         captured, captured_kinds = self._captured(expr.func, closure)
         try:
@@ -587,7 +604,6 @@ class Resolver:
         if closure.owner is self.spec:
             names = [ir.Name(n) for n in closure.captures]
             found = tuple(self.env.get(n.id) or Unknown() for n in names)
-            self.spec.owner_kinds.update(zip(closure.captures, found, strict=True))
             return tuple(names), found
         out, kinds = [], []
         if not ir.is_atom(func):
@@ -598,7 +614,8 @@ class Resolver:
             if isinstance(closure.owner, types.FunctionType):
                 kind = self.program.source_kind(cell_of(closure.owner, name), (*closure.path, ("cell", name)))
             else:
-                kind = closure.owner.owner_kinds.get(name) or Unknown()
+                self.program.assume()
+                kind = closure.owner.name_kinds.get(name) or Unknown()
             temp = self.spec.names.fresh("t")
             cell = ir.Call(ir.Static(cell_of, "cell_of"), (func, ir.Const(name)))
             self.extra.append(ir.Assign(temp, ir.Apply(cell, Load(name), (func,), (closure,), kind), self.stmt.origin, kind=kind))
@@ -621,10 +638,10 @@ class Resolver:
                 "Call it with arguments of one kind.",
             )
 
-    def _unbound(self, expr: ir.Call, name: str, why: str) -> tuple[ir.Expr, Kind | None]:
+    def _unbound(self, expr: ir.Call, name: str, why: str, *more: ir.Expr) -> tuple[ir.Expr, Kind | None]:
         callee = self.missing(UnsupportedSyntaxError, f"this call of {name}() {why}", "", "Write the arguments out.")
-        kinds = self.kinds([*expr.args, *(v for _, v in expr.kwargs)])
-        return self.apply(expr, callee, (*expr.args, *(v for _, v in expr.kwargs)), kinds, Unknown())
+        operands = (*more, *expr.args, *(v for _, v in expr.kwargs))
+        return self.apply(expr, callee, operands, self.kinds(operands), Unknown())
 
     def _packed(self, bound: dict[str, Any]) -> tuple[tuple[ir.Expr, ...], tuple[Kind | None, ...]]:
         """Bound arguments as atoms: `*args` and `**kwargs` become a tuple and a dict made before the call."""
@@ -678,11 +695,10 @@ def _isinstance(value: Kind, classes: Kind) -> Kind:
         case ListOf(tuple(), _):
             return Known(issubclass(list, cls))
         case Scalar():
-            candidates = (float, np.float64, np.float32, complex, np.complex128)
-            found = {issubclass(c, cls) for c in candidates}
+            found = {issubclass(c, cls) for c in REAL_TYPES | COMPLEX_TYPES}
             return Known(found.pop()) if len(found) == 1 else Int()
         case Int():
-            found = {issubclass(c, cls) for c in (int, bool, np.int64, np.bool_)}
+            found = {issubclass(c, cls) for c in INTEGER_TYPES}
             return Known(found.pop()) if len(found) == 1 else Int()
     return Int()
 

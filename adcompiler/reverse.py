@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.alias import Aliases
+from adcompiler.alias import OUTSIDE, Aliases
 from adcompiler.bars import Bar, State, adapt, meet_states
 from adcompiler.callees import (
     Backwards,
@@ -76,6 +76,7 @@ class Reverser:
         self.paths: dict[tuple[str, Any], str] = {}
         self.sizes: dict[str, Kind] = {}
         self.zeros: frozenset[str] = frozenset()
+        self.junk = names.unique("_")
         self.taken_unsure: set[str] = set()
 
     def met(self, a: State, b: State) -> State:
@@ -114,6 +115,8 @@ class Reverser:
         complex_: bool = False,
     ) -> None:
         """Add a contribution to a cotangent."""
+        if kind is not None:
+            self.sizes[name] = kind
         bar, have = self.bar(name), state.get(name)
         if have is None:
             fresh = isinstance(value, ir.Op) and not lazy
@@ -306,11 +309,11 @@ class Reverser:
             if isinstance(arg, ir.Name) and arg.id in self.active:
                 self.add(arg.id, ir.Item(ir.Name(temp), ir.Const(i)), state, code, maybe=True)
 
-    def primal(self, expr: Any, target: str) -> ir.Expr:
+    def primal(self, expr: Any, target: str, kind: Kind | None = None) -> ir.Expr:
         """An operand as the reverse reads it: names under the name that still holds their value."""
         match expr:
             case ir.Name(name):
-                return ir.Name(self.saver.value(name, False, self.snapshot_for(name)))
+                return ir.Name(self.saver.value(name, False, self.snapshot_for(name, kind)))
             case ir.Global(name):
                 return ir.Name(self.global_value(name))
             case tuple():
@@ -318,7 +321,10 @@ class Reverser:
         return ir.rebuild(expr, lambda e: self.primal(e, target))
 
     def global_value(self, name: str) -> str:
-        """A global as it was when the forward started."""
+        """A global as it was when the forward started, or was read if the program writes to globals."""
+        if self.aliases.is_written(OUTSIDE):
+            value = ir.Call(ir.Static(snapshot, "snapshot"), (ir.Global(name),))
+            return self.saver.before(self.names.fresh(name + "_"), value)
         frame = self.saver.frames[0]
         key = ("global", name)
         if key not in frame.copies:
@@ -327,9 +333,9 @@ class Reverser:
             frame.region.saved[kept] = None
         return frame.copies[key][0]
 
-    def snapshot_for(self, name: str) -> Any:
+    def snapshot_for(self, name: str, kind: Kind | None) -> Any:
         """The copying function for a value whose memory may be written later, else None."""
-        written = self.aliases.is_written(name) and not is_scalar(self.sizes.get(name))
+        written = self.aliases.is_written(name) and not is_scalar(kind)
         return snapshot if written else None
 
     def opaque_rule(self, stmt: ir.Assign, value: ir.Apply, state: State, code: Code) -> Code:
@@ -400,7 +406,7 @@ class Reverser:
         made_real: set[str] = set()
         for i, (name, unsure) in enumerate(zip(names, maybe, strict=True)):
             if name is None:
-                targets.append("_")
+                targets.append(self.junk)
             elif real_items is not None and real_items[i]:
                 temp = self.names.fresh("c")
                 targets.append(temp)
@@ -540,7 +546,10 @@ class Reverser:
         for i, item in enumerate(target.items):
             if isinstance(item, ir.Targets):
                 inner = [n for n in item.names() if n in bars]
-                items.append(self.packed(item, None, bars, "") if inner else ir.Const(None))
+                part = self.packed(item, None, bars, "") if inner else ir.Const(None)
+                if inner and numeric(kind) is not None:
+                    part = ir.Call(ir.Static(from_items, "from_items"), (part, ir.Const(None)))
+                items.append(part)
             elif i == target.star:
                 if item in bars:
                     items.append(ir.Star(ir.Name(self.bar(item))))
@@ -563,7 +572,7 @@ class Reverser:
         """Add `target`'s cotangent at an index of `name`'s: in place where the buffer is owned, so that it is O(1)."""
         y_bar = ir.Name(self.bar(target))
         if _only_new_axes(index) and numeric(kind) is not None:
-            self.sizes.setdefault(name, kind)
+            self.sizes[name] = kind
             shaped = ir.Call(ir.Attr(y_bar, "reshape"), (self.shape_fact(name, after=False),))
             self.add(name, shaped, state, code, kind=kind)
             return
@@ -577,7 +586,7 @@ class Reverser:
             value: ir.Expr = ir.Call(ir.Static(one_item, "one_item"), (length, saved, y_bar))
         else:
             value = ir.Call(ir.Static(scatter, "scatter"), (y_bar, saved, self.shape_fact(name, after=False)))
-        self.sizes.setdefault(name, kind)
+        self.sizes[name] = kind
         before = state.get(name)
         self.add(name, value, state, code, kind=kind)
         if before is None or not before.maybe:
@@ -702,13 +711,12 @@ class _Linker:
         if name == text.cotangent:
             return ir.Name(self.r.bar(self.target))
         if name == text.result:
-            return ir.Name(self.r.saver.value(self.target, True, self.r.snapshot_for(self.target)))
+            kind = self.r.sizes.get(self.target)
+            return ir.Name(self.r.saver.value(self.target, True, self.r.snapshot_for(self.target, kind)))
         if name in self.instance.forward:
             return self.local(name)
         arg = self.args[name]
-        if isinstance(arg, ir.Name):
-            self.r.sizes.setdefault(arg.id, self.operands[name])
-        return self.r.primal(arg, self.target)
+        return self.r.primal(arg, self.target, self.operands[name])
 
     def local(self, name: str) -> ir.Expr:
         """A local of the rule's forward part: a fact about one value, or something kept."""

@@ -107,6 +107,13 @@ class Saver:
         self.mark(name)
         return name
 
+    def before(self, name: str, expr: ir.Expr) -> str:
+        """Save, under a new name, something that is read right before the statement at hand."""
+        frame = self.frames[-1]
+        frame.kept.setdefault(frame.index, []).append(ir.Assign(name, expr))
+        self.mark(name)
+        return name
+
     def mark(self, name: str) -> None:
         """Save a compiler's name that is assigned at or right after the statement at hand."""
         frame = self.frames[-1]

@@ -39,10 +39,22 @@ class Variants:
         self.single_use = single_use
         self.inline = inline
         self.signature = inspect.signature(function, follow_wrapped=False)
-        self.code = function.__code__
+        self.code, self.defaults, self.kwdefaults = _body(function)
         self.first: Callable[..., Any] = self.miss
         self.count = 0
         _all.add(self)
+
+    def renew(self) -> None:
+        """Forget what was compiled if the function's body or defaults were replaced."""
+        self.code, self.defaults, self.kwdefaults = _body(self.function)
+        self.signature = inspect.signature(self.function, follow_wrapped=False)
+        self.forget()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        f = self.function
+        if f.__code__ is not self.code or f.__defaults__ is not self.defaults or f.__kwdefaults__ != self.kwdefaults:
+            self.renew()
+        return self.first(*args, **kwargs)
 
     def forget(self) -> None:
         """Compile anew at the next call."""
@@ -50,9 +62,6 @@ class Variants:
 
     def miss(self, *args: Any, **kwargs: Any) -> Any:
         """No variant fits: make one, put it in front, and run it."""
-        if self.code is not self.function.__code__:
-            self.code = self.function.__code__
-            self.signature = inspect.signature(self.function, follow_wrapped=False)
         compiled = self.compiled(args, kwargs)
         with LOCK:
             if self.count >= _MOST:
@@ -78,6 +87,10 @@ class Variants:
             raise
         bound.apply_defaults()
         return dict(bound.arguments)
+
+
+def _body(function: types.FunctionType) -> tuple[Any, Any, Any]:
+    return function.__code__, function.__defaults__, dict(function.__kwdefaults__) if function.__kwdefaults__ else None
 
 
 def _refused(function: Any) -> Callable[..., Any]:

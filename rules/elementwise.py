@@ -21,7 +21,7 @@ from adcompiler.runtime.guarded import (
     take_share,
     whole_quotient,
 )
-from adcompiler.runtime.shapes import conj, fit, ndim, shape
+from adcompiler.runtime.shapes import conj, fit, ndim, shape, zeros
 
 # Arithmetic
 
@@ -267,10 +267,10 @@ def where(condition, x, y):
 @rrule(np.heaviside, result="fresh", kind="elementwise")
 def heaviside(x, at_zero):
     y = np.heaviside(x, at_zero)
-    zero_shape = shape(at_zero)
+    x_shape, zero_shape = shape(x), shape(at_zero)
 
     def pullback(y_bar):
-        return None, fit(masked(y_bar, x == 0), zero_shape)
+        return zeros(x_shape, y_bar), fit(masked(y_bar, x == 0), zero_shape)
 
     return y, pullback
 
@@ -337,10 +337,10 @@ def logaddexp2(a, b):
 @rrule(np.copysign, result="fresh", kind="elementwise")
 def copysign(a, b):
     y = np.copysign(a, b)
-    a_shape = shape(a)
+    a_shape, b_shape = shape(a), shape(b)
 
     def pullback(y_bar):
-        return fit(y_bar * (np.sign(a) * np.sign(y)), a_shape), None
+        return fit(y_bar * (np.sign(a) * np.sign(y)), a_shape), zeros(b_shape, y_bar)
 
     return y, pullback
 
@@ -359,9 +359,9 @@ def ldexp(x, exponent):
 @rrule(np.nextafter, result="fresh", kind="elementwise")
 def nextafter(x, towards):
     y = np.nextafter(x, towards)
-    x_shape = shape(x)
+    x_shape, towards_shape = shape(x), shape(towards)
 
     def pullback(y_bar):
-        return fit(y_bar, x_shape), None
+        return fit(y_bar, x_shape), zeros(towards_shape, y_bar)
 
     return y, pullback

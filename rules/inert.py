@@ -64,7 +64,11 @@ def arange(start, stop=None, step=1, dtype=None):
             step_bar = None
         else:
             step_bar = np.dot(y_bar, np.arange(y_bar.size))
-        return start_bar, None, step_bar, None
+        if is_static(stop):
+            stop_bar = None
+        else:
+            stop_bar = 0.0
+        return start_bar, stop_bar, step_bar, None
 
     return y, pullback
 

@@ -31,12 +31,10 @@ def array(object, dtype=None, *, order="K", ndmin=0):
     y_dtype = y.dtype
 
     def pullback(y_bar):
-        if ndmin != 0:
-            object_bar = cast_bar(reshape(y_bar, object_shape), y_dtype)
-        elif dtype is None:
+        if ndmin == 0 and dtype is None:
             object_bar = y_bar
         else:
-            object_bar = cast_bar(y_bar, y_dtype)
+            object_bar = cast_bar(reshape(y_bar, object_shape), y_dtype)
         return object_bar, None, None, None
 
     return y, pullback

@@ -169,7 +169,7 @@ def copysign(x, y):
     z = math.copysign(x, y)
 
     def pullback(z_bar):
-        return z_bar * sign(x) * math.copysign(1.0, y), None
+        return z_bar * sign(x) * math.copysign(1.0, y), 0.0
 
     return z, pullback
 
@@ -189,7 +189,7 @@ def nextafter(x, y):
     z = math.nextafter(x, y)
 
     def pullback(z_bar):
-        return z_bar, None
+        return z_bar, 0.0
 
     return z, pullback
 

@@ -41,8 +41,12 @@ def from_items(items: Any, shape: tuple[int, ...] | None) -> Any:
 
 
 def snapshot(x: Any) -> Any:
-    """The value of `x` as it is now: arrays are copied, numbers are immutable."""
-    return x.copy() if isinstance(x, np.ndarray) else x
+    """The value of `x` as it is now: arrays and containers are copied, numbers are immutable."""
+    if isinstance(x, np.ndarray):
+        return x.copy()
+    if type(x) in (list, tuple, set):
+        return type(x)([snapshot(item) for item in x])
+    return {key: snapshot(item) for key, item in x.items()} if type(x) is dict else x
 
 
 def real_part(c: Any) -> Any:

@@ -202,8 +202,8 @@ def base_bar(c: Any, base: Any, exp: Any, y: Any) -> Any:
 
 def exponent_bar(c: Any, base: Any, y: Any) -> Any:
     """Cotangent of `exp` in `y = base ** exp`: y log(base), and 0 where a real base is not positive or base is 0."""
-    if isinstance(base, (float, int)) and base > 0 and not isinstance(y, complex):
-        return multiply_strong(c, y * math.log(base))
+    if isinstance(base, (float, int)) and base > 0:
+        return multiply_strong(c, conj(y * math.log(base)))
     if _all_positive(base):
         return multiply_strong(c, conj(y * np.log(base)))
     regular = np.not_equal(base, 0) if np.iscomplexobj(base) else np.greater(base, 0)

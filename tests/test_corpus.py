@@ -8,8 +8,6 @@ import numpy as np
 import pytest
 
 from adcompiler import PullbackConsumedError, pullback, value_and_grad
-from adcompiler.api import _all_positional, _pullback_finisher
-from adcompiler.variants import Variants
 from adcompiler.vectors import inner, random_like
 from tests.corpus import SAMPLES
 from tests.differences import (
@@ -22,15 +20,9 @@ from tests.differences import (
     leaves,
     numerical_gradient,
 )
+from tests.modes import pullback_not_inlined
 
 every_sample = pytest.mark.parametrize("sample", SAMPLES, ids=lambda s: s.id)
-
-
-def pullback_not_inlined(f, *args, **kwargs):
-    """`pullback` with rules called at run time."""
-    finisher = functools.partial(_pullback_finisher, False)
-    value, make_back = Variants(f, _all_positional, finisher, False, inline=False).first(*args, **kwargs)
-    return value, make_back(len(args))
 
 
 @functools.cache

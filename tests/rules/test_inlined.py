@@ -1,0 +1,176 @@
+"""Inlined = called: a compiled call of a rule's function has the cotangents that the rule itself gives.
+
+Each case of this folder becomes a function of one line, in two forms: with every argument a parameter, and with the
+literals in the text, where the compiler may use that they are constants.
+"""
+
+import itertools
+import linecache
+import operator
+from dataclasses import dataclass, field
+from functools import reduce
+
+import numpy as np
+import pytest
+
+
+from adcompiler import gradient, pullback
+from adcompiler.rules.registry import lookup
+from adcompiler.runtime.project import materialize, project
+from adcompiler.runtime.tangents import unthunk
+from adcompiler.runtime.walk import entries, part
+from adcompiler.vectors import close, has_tangent, random_like
+from tests.rules.test_complete import cases
+
+BINARY = {
+    operator.add: "+",
+    operator.sub: "-",
+    operator.mul: "*",
+    operator.truediv: "/",
+    operator.mod: "%",
+    operator.pow: "**",
+    operator.matmul: "@",
+}
+UNARY = {operator.neg: "-", operator.pos: "+"}
+LITERALS = (bool, int, float, str, type(None), slice, type(Ellipsis))
+
+numbers = itertools.count(1)
+
+
+@dataclass
+class Written:
+    """A function of one line that makes the call of a case; `values` of its parameters, and where they come from."""
+
+    literal: bool
+    values: dict = field(default_factory=dict)
+    origins: dict = field(default_factory=dict)
+    names: dict = field(default_factory=lambda: {"np": np, "inf": np.inf, "nan": np.nan, "array": np.array})
+
+    def text(self, value, origin):
+        """`value` as an expression."""
+        if self.literal and isinstance(value, LITERALS) and not isinstance(value, np.generic):
+            return repr(value)
+        if self.literal and type(value) in (tuple, list):
+            items = [self.text(item, (*origin, i)) for i, item in enumerate(value)]
+            brackets = "[]" if type(value) is list else ("(", ",)" if len(items) == 1 else ")")
+            return f"{brackets[0]}{', '.join(items)}{brackets[1]}"
+        name = f"x{len(self.values)}"
+        self.values[name], self.origins[name] = value, origin
+        return name
+
+    def call(self, key, args, kwargs):
+        """The call, as a user writes it."""
+        if key in BINARY:
+            return f"{args[0]} {BINARY[key]} {args[1]}"
+        if key in UNARY:
+            return f"{UNARY[key]}{args[0]}"
+        if key is operator.getitem or key is np.ndarray.__getitem__:
+            return f"{args[0]}[{args[1]}]"
+        owner = getattr(key, "__objclass__", None)
+        if owner is not None and not callable(key):
+            return f"({args[0]}).{key.__name__}"
+        given = ", ".join([*args[owner is not None :], *(f"{name}={value}" for name, value in kwargs.items())])
+        if owner is not None:
+            return f"({args[0]}).{key.__name__}({given})"
+        self.names["key"] = key
+        return f"key({given})"
+
+
+def origins(rule, args, kwargs):
+    """For each argument the name of the rule's parameter, and the position in it if it takes several."""
+    found = []
+    parameters = list(rule.signature.parameters.values())
+    for i in range(len(args)):
+        several = next((j for j, p in enumerate(parameters) if p.kind is p.VAR_POSITIONAL), len(parameters))
+        found.append((parameters[i].name,) if i < several else (parameters[several].name, i - several))
+    return found, {name: (name,) for name in kwargs}
+
+
+def write(case, rule, literal):
+    """The function of one line, its parameters' values and their origins; None if nothing is left to differentiate."""
+    args, kwargs = case.inputs()
+    positions, named = origins(rule, args, kwargs)
+    written = Written(literal)
+    arg_texts = [written.text(value, origin) for value, origin in zip(args, positions, strict=True)]
+    kwarg_texts = {name: written.text(value, named[name]) for name, value in kwargs.items()}
+    call = written.call(case.key, arg_texts, kwarg_texts)
+    if not any(map(has_tangent, written.values.values())):
+        return None
+    parameters = ", ".join(written.values)
+    text = f"def plain({parameters}):\n    return {call}\n\n\ndef total({parameters}):\n    return np.sum(np.real({call}))\n"
+    file = f"<one line {next(numbers)}: {call}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
+    names = written.names
+    exec(compile(text, file, "exec"), names)
+    return names["plain"], names["total"], written
+
+
+def called(rule, case, y_bar):
+    """The value and the cotangents by parameter, of the rule called as it stands."""
+    args, kwargs = case.inputs()
+    bound = rule.signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    y, back = rule.function(*bound.args, **bound.kwargs)
+    y_bar = y_bar(y)
+    return y_bar, dict(zip(bound.arguments, map(unthunk, back(y_bar)), strict=True))
+
+
+def expected(written, bars):
+    """The cotangents of a written function's parameters."""
+    return [
+        materialize(project(reduce(lambda bar, i: None if bar is None else part(bar, i), origin[1:], bars[origin[0]]), x), x)
+        for x, origin in zip(written.values.values(), written.origins.values(), strict=True)
+    ]
+
+
+def rule_of(case):
+    args, kwargs = case.inputs()
+    return next(r for r in lookup(case.key) if r.function(*args, **kwargs) is not NotImplemented)
+
+
+def value(case):
+    args, kwargs = case.inputs()
+    return case.key(*args, **kwargs) if callable(case.key) else case.key.__get__(*args)
+
+
+def numeric(y):
+    return entries(y) is None and np.asarray(y).dtype.kind in "fc"
+
+
+CASES = [case for case in cases() if case.key is not np.ndarray.flat]
+
+
+@pytest.mark.parametrize("literal", [False, True], ids=["parameters", "literals"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_pullback(case, literal):
+    """The same cotangents, for a random one of the value."""
+    rule = rule_of(case)
+    found = write(case, rule, literal)
+    if found is None:
+        pytest.skip("every argument is a literal")
+    plain, _, written = found
+    y, back = pullback(plain, *written.values.values())
+    assert close(y, plain(*written.values.values()), 1e-15)
+    y_bar, bars = called(rule, case, lambda y: random_like(y, np.random.default_rng(5)))
+    for x, actual, wanted in zip(written.values.values(), back(y_bar), expected(written, bars), strict=True):
+        assert close(materialize(actual, x), wanted, 1e-12), (actual, wanted)
+
+
+@pytest.mark.parametrize("literal", [False, True], ids=["parameters", "literals"])
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_gradient(case, literal):
+    """The same in a sum, whose cotangent the compiler keeps as one number."""
+    rule = rule_of(case)
+    found = write(case, rule, literal)
+    if found is None:
+        pytest.skip("every argument is a literal")
+    _, total, written = found
+    values = list(written.values.values())
+    if not numeric(value(case)):
+        pytest.skip("the value is not an array")
+    _, bars = called(rule, case, lambda y: np.ones_like(y)[()])
+    active = tuple(i for i, x in enumerate(values) if has_tangent(x))
+    grads = gradient(total, active)(*values)
+    wanted = expected(written, bars)
+    for i, grad in zip(active, grads, strict=True):
+        assert close(materialize(grad, values[i]), wanted[i], 1e-12), (grad, wanted[i])

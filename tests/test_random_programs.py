@@ -1,0 +1,156 @@
+"""Random programs give the gradient of their reference in every mode, and nothing in them is refused.
+
+`ADCOMPILER_RANDOM_PROGRAMS=5000` asks for that many examples, new ones every time; the default is a few hundred, always the same.
+"""
+
+import copy
+import functools
+import os
+import warnings
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from adcompiler import PullbackConsumedError, pullback, value_and_grad
+from adcompiler.vectors import inner, leaves, random_like
+from tests.differences import assert_close, assert_form, assert_same, assert_unshared, children, is_leaf, replaced
+from tests.modes import pullback_not_inlined
+from tests.random_programs import expression_program, flow_program
+
+MANY = int(os.environ.get("ADCOMPILER_RANDOM_PROGRAMS", "0"))
+LIMIT = 1e4  # larger numbers come from ill-conditioned programs
+
+examples = functools.partial(
+    settings,
+    deadline=None,
+    database=None,
+    derandomize=not MANY,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def complex_copy(value):
+    """A structure of real numbers as complex ones."""
+    if is_leaf(value):
+        return value.astype(complex) if isinstance(value, np.ndarray) else complex(value)
+    return type(value)(map(complex_copy, value)) if isinstance(value, tuple | list) else value
+
+
+def complex_step_gradient(output, value):
+    """The gradient of the real analytic function `output` at a structure of complex numbers without imaginary parts."""
+    if isinstance(value, np.ndarray) and is_leaf(value):
+        grad = np.zeros(value.shape)
+        for index in np.ndindex(value.shape):
+            moved = value.copy()
+            moved[index] += 1e-30j
+            grad[index] = output(moved).imag / 1e-30
+        return grad
+    if is_leaf(value):
+        return output(value + 1e-30j).imag / 1e-30
+    grads = {k: complex_step_gradient(lambda e, k=k: output(replaced(value, k, e)), v) for k, v in children(value).items()}
+    if isinstance(value, tuple | list):
+        return type(value)(grads.values())
+    return grads if isinstance(value, dict) else None
+
+
+def weighed(seed, value):
+    """The inner product of a seed and a complex value, no conjugate taken."""
+    if isinstance(value, tuple):
+        return sum(weighed(s, v) for s, v in zip(seed, value, strict=True) if s is not None)
+    return np.sum(seed * value)
+
+
+def reasonable(value):
+    """Whether all numbers are finite and not too large."""
+    return all(np.all(np.abs(leaf) < LIMIT) for leaf in leaves(value))
+
+
+def check(program):
+    """Compare all modes with the reference."""
+    f, args = program.function(), program.args
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            value = f(*copy.deepcopy(args))
+        except NameError as error:  # a name that is bound on some paths only
+            with pytest.raises(type(error)):
+                pullback(f, *copy.deepcopy(args))
+            return
+        seed = random_like(value, np.random.default_rng(3))
+        assume(reasonable(value) and seed is not None)
+        reference = program.reference()
+        grads = complex_step_gradient(lambda moved: weighed(seed, reference(*copy.deepcopy(moved))), complex_copy(args))
+        assume(reasonable(grads))
+        scale = max([1.0, *(float(np.max(np.abs(g), initial=0.0)) for g in leaves((grads, value)))])
+        close = functools.partial(assert_close, expected=grads, rtol=1e-8, atol=1e-9 * scale)
+        for make in (pullback, functools.partial(pullback, single_use=True), pullback_not_inlined):
+            check_pullback(make, f, args, value, seed, close)
+        if isinstance(value, float):
+            argnums = tuple(i for i, a in enumerate(args) if any(True for _ in leaves(a)))
+            y, result = value_and_grad(f, argnums)(*copy.deepcopy(args))
+            assert_same(y, value)
+            assert_close(result, tuple(_scaled(grads[i], 1 / seed) for i in argnums), 1e-8, 1e-9 * scale / abs(seed))
+
+
+def check_pullback(make, f, args, value, seed, close):
+    """The value, the gradient, and what must be unchanged."""
+    given_args = copy.deepcopy(args)
+    y, back = make(f, *given_args)
+    assert_same(y, value)
+    result = back(copy.deepcopy(seed))
+    close(result)
+    assert_form(result, args)
+    assert_unshared(result, (given_args, y))
+    assert_same(given_args, args, "arguments")
+    if getattr(make, "keywords", None):
+        with pytest.raises(PullbackConsumedError):
+            back(seed)
+    else:
+        assert_same(back(copy.deepcopy(seed)), result, "second gradient")
+    assert_same(y, value, "value after the pullback")
+
+
+def _scaled(grads, factor):
+    if isinstance(grads, tuple | list):
+        return type(grads)(_scaled(g, factor) for g in grads)
+    return None if grads is None else grads * factor
+
+
+@examples(max_examples=MANY or 150)
+@given(st.randoms(use_true_random=False))
+def test_expressions(random):
+    """Expressions of numbers and arrays that broadcast."""
+    program = expression_program(random)
+    with reported(program):
+        check(program)
+
+
+@examples(max_examples=MANY or 150)
+@given(st.randoms(use_true_random=False))
+def test_control_flow(random):
+    """Nested branches and loops with every way out, helpers, unpacking, augmented assignment."""
+    program = flow_program(random)
+    with reported(program):
+        check(program)
+
+
+class reported:
+    """Adds the program to the exception."""
+
+    def __init__(self, program):
+        self.program = program
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, error, traceback):
+        if error is not None:
+            error.add_note(str(self.program))
+
+
+def test_inner_product_is_the_weighed_sum():
+    """The references of a real value agree on what a seed means."""
+    assert 11.0 == inner((1.0, np.array([1.0, 2.0])), (2.0, np.array([3.0, 3.0])))
+    assert 11.0 == weighed((1.0, np.array([1.0, 2.0])), (2.0, np.array([3.0, 3.0])))
