@@ -113,10 +113,10 @@ class _Analysis:
             if self.ever == ever:
                 return self.found
 
-    def shares(self, name: str, active: Active, now: bool) -> bool:
+    def shares(self, stmt: ir.Assign, active: Active, now: bool) -> bool:
         """Whether writing into a name's memory changes something that another name refers to, and is active."""
-        members = self.aliases.members(name)
-        return members != {name} and (now or bool(members & active))
+        members = self.aliases.sharing(stmt, stmt.target)
+        return not self.aliases.is_alone(stmt, stmt.target) and (now or bool(members & active))
 
     def rebound(self, stmt: Any, name: str) -> Exception:
         return refuse(
@@ -140,7 +140,7 @@ class _Analysis:
         match stmt:
             case ir.Assign():
                 now = self.value(stmt.value, active, stmt) and can_be_active(stmt.kind)
-                if stmt.augmented and not is_scalar(stmt.kind) and self.shares(stmt.target, active, now):
+                if stmt.augmented and not is_scalar(stmt.kind) and self.shares(stmt, active, now):
                     raise self.mutation(stmt, f"{stmt.target} is changed in place")
                 if now and stmt.target in self.shared:
                     raise self.rebound(stmt, stmt.target)
@@ -160,6 +160,7 @@ class _Analysis:
                 return self.opaque(stmt, active)
             case ir.Return():
                 self.found.result |= can_be_active(stmt.kind) and self.value(stmt.value, active, stmt)
+                self.kept_closures([stmt.kind], active, stmt)
                 return None
             case ir.Break():
                 self.breaks[-1].append(active)
@@ -287,8 +288,12 @@ class _Analysis:
                 raise error
             case PairCall(spec):
                 self.passed_closures(value, active, stmt)
+                self.passed_memory(value, stmt)
                 return activity(spec, on).result
-            case RuleCall() | Dynamic() | Build() | Load() | PathLoad():
+            case Build():
+                self.kept_closures(value.kinds, active, stmt)
+                return can_be_active(value.kind)
+            case RuleCall() | Dynamic() | Load() | PathLoad():
                 return can_be_active(value.kind)
         return True
 
@@ -297,21 +302,40 @@ class _Analysis:
         captured = value.callee.captured
         for arg, kind in zip(value.args[captured:], value.kinds[captured:], strict=True):
             if isinstance(kind, Closure) and isinstance(arg, ir.Name) and kind.owner is self.spec:
-                rebound = _rebound_between(self.spec.body, arg.id, stmt) & set(kind.captures)
+                rebound = _rebound_between(self.spec.body, kind.node, stmt) & set(kind.captures)
                 if rebound & active:
-                    raise refuse(
-                        UnsupportedSyntaxError,
-                        f"{', '.join(sorted(rebound))} changes after a function that uses it was made",
-                        stmt.origin,
-                        "The function would see the new value.",
-                        "Pass the value as an argument.",
-                    )
+                    raise self.late(stmt, rebound & active)
+
+    def kept_closures(self, kinds: Any, active: Active, stmt: Any) -> None:
+        """A local function that is returned or stored must not capture what is rebound after it was made."""
+        for kind in kinds:
+            if isinstance(kind, Closure) and kind.owner is self.spec:
+                late = _rebound_after(self.spec.body, kind.node) & set(kind.captures) & (active | self.ever)
+                if late:
+                    raise self.late(stmt, late)
+
+    def late(self, stmt: Any, names: set[str]) -> Exception:
+        return refuse(
+            UnsupportedSyntaxError,
+            f"{', '.join(sorted(names))} changes after a function that uses it was made",
+            stmt.origin,
+            "The function would see the new value.",
+            "Pass the value as an argument.",
+        )
+
+    def passed_memory(self, value: ir.Apply, stmt: Any) -> None:
+        """An argument that is written later is passed as a copy, which must then not be what the callee returns."""
+        callee = alias(value.callee.spec)
+        for i, (arg, kind) in enumerate(zip(value.args, value.kinds, strict=True)):
+            if isinstance(arg, ir.Name) and not is_scalar(kind) and self.aliases.is_written(stmt, arg.id):
+                if i in callee.results and i not in callee.writes:
+                    raise self.mutation(stmt, f"{arg.id} is passed on here and written in place")
 
     # --- writes -----------------------------------------------------------------------------------------
 
     def store(self, stmt: ir.Store, active: Active) -> None:
         place = stmt.place.value
-        touched = self.aliases.members(place.id) if isinstance(place, ir.Name) else frozenset()
+        touched = self.aliases.sharing(stmt, place.id) if isinstance(place, ir.Name) else frozenset()
         if touched & active or self.atom(stmt.value, active):
             raise self.mutation(stmt, "a value that carries a derivative is written into")
 
@@ -352,19 +376,42 @@ def plan_sources(plan: Any) -> list[ir.Expr]:
     return []
 
 
-def _rebound_between(body: ir.Block, name: str, use: ir.Stmt) -> set[str]:
-    """Names bound after `name` is defined and before `use`, or in a loop that holds only the use."""
+def _rebound_between(body: ir.Block, node: Any, use: ir.Stmt) -> set[str]:
+    """Names bound after a function (`node`) is defined and before `use`, or in a loop that holds only the use."""
     order = list(ir.statements(body))
-    at = [i for i, s in enumerate(order) if name in _own(s)]
+    at = next((i for i, s in enumerate(order) if _makes(s, node)), None)
     use_at = next(i for i, s in enumerate(order) if s is use)
-    if not at or at[-1] > use_at:
+    if at is None or at > use_at:
         return set(ir.bound_in(body))
-    names: set[str] = set().union(*(_own(s) for s in order[at[-1] + 1 : use_at]))
+    names: set[str] = set().union(*(_own(s) for s in order[at + 1 : use_at]))
     for stmt in order:
         inside = list(ir.statements((stmt,)))
-        if isinstance(stmt, ir.For | ir.While) and use in inside and order[at[-1]] not in inside:
+        if isinstance(stmt, ir.For | ir.While) and any(s is use for s in inside) and not any(s is order[at] for s in inside):
             names |= ir.bound(stmt)
     return names
+
+
+def _rebound_after(body: ir.Block, node: Any) -> set[str]:
+    """Names bound after a function is defined, or in a loop around its definition."""
+    order = list(ir.statements(body))
+    at = next((i for i, s in enumerate(order) if _makes(s, node)), None)
+    if at is None:
+        return set(ir.bound_in(body))
+    names: set[str] = set().union(*(_own(s) for s in order[at + 1 :]))
+    for stmt in order:
+        if isinstance(stmt, ir.For | ir.While) and any(s is order[at] for s in ir.statements((stmt,))):
+            names |= ir.bound(stmt)
+    return names
+
+
+def _makes(stmt: ir.Stmt, node: Any) -> bool:
+    """Whether a statement makes the function with this definition."""
+    match stmt:
+        case ir.Define():
+            return stmt.node is node
+        case ir.Assign(_, ir.Lambda() as function):
+            return function.node is node
+    return False
 
 
 def _own(stmt: ir.Stmt) -> set[str]:

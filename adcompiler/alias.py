@@ -1,8 +1,9 @@
 """The pass `alias`: which names may refer to one memory block, and which blocks are written in place.
 
-Union-find over the names of a specialisation.  A rule says whether its result is fresh, a view or the same object;
-everything else unifies.  The result of a call of the user's functions is unified with the arguments that the callee's own
-classes say it may be.  Scalars are immutable and belong to no class.
+Union-find over *definitions* (a name at the statement that binds it): where paths meet, the definitions that meet are
+unified.  A rule says whether its result is fresh, a view or the same object; everything else unifies.  The result of a
+call of the user's functions is unified with the arguments that the callee's own classes say it may be.  Scalars are
+immutable and belong to no class.
 
 Arrays that carry derivatives may be written in one way only: `x += v` on a block that no other name refers to, which
 means the same as rebinding.  All else raises `MutationError` (see `activity`).
@@ -11,6 +12,7 @@ means the same as rebinding.  All else raises `MutationError` (see `activity`).
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 import gast
 
@@ -34,49 +36,75 @@ from adcompiler.lattice import Inert, Kind, Known, is_scalar
 from adcompiler.program import Spec
 
 OUTSIDE = "<outside>"  # memory of globals, captured variables and whatever else holds
-ARGUMENT = "<argument>"
 RESULT = "<result>"
+
+Env = dict[str, str]  # name → the definition that it has at this point
 
 
 @dataclass
 class Aliases:
-    """Classes by representative; `written` are the representatives of blocks written in place."""
+    """Classes of definitions by representative, and the definitions at each statement.
+
+    `results` and `writes` are the summary that callers use: the parameters that the result may be, and those that are
+    written in place; likewise for memory from outside.
+    """
 
     parent: dict[str, str] = field(default_factory=dict)
-    written_names: set[str] = field(default_factory=set)
+    written: set[str] = field(default_factory=set)
+    before: dict[int, Env] = field(default_factory=dict)
+    made: dict[tuple[int, str], str] = field(default_factory=dict)
     results: frozenset[int] = frozenset()
     writes: frozenset[int] = frozenset()
     result_outside: bool = False
     writes_outside: bool = False
 
-    def find(self, name: str) -> str:
-        """The representative of a name's class."""
-        root = name
-        while self.parent.get(root, root) != root:
-            root = self.parent[root]
-        return root
+    def find(self, node: str) -> str:
+        """The representative of a definition's class."""
+        while self.parent.get(node, node) != node:
+            node = self.parent[node]
+        return node
 
     def unify(self, a: str, b: str) -> None:
-        """Put two names into one class."""
-        self.parent.setdefault(a, a)
-        self.parent.setdefault(b, b)
+        """Put two definitions into one class."""
         x, y = self.find(a), self.find(b)
         if x != y:
             self.parent[x] = y
 
-    def members(self, name: str) -> frozenset[str]:
-        """The names of a class."""
-        root = self.find(name)
-        return frozenset(n for n in self.parent if self.find(n) == root) | {name}
+    def node(self, stmt: ir.Stmt, name: str, after: bool = False) -> str | None:
+        """The definition of a name before (or after) a statement; None if the statement is not known."""
+        made = self.made.get((id(stmt), name)) if after else None
+        if made is not None:
+            return made
+        env = self.before.get(id(stmt))
+        return None if env is None else env.get(name, name)
 
-    def is_written(self, name: str) -> bool:
-        """Whether a name's block may be written in place somewhere in the function."""
-        root = self.find(name)
-        return any(self.find(w) == root for w in self.written_names)
+    def sharing(self, stmt: ir.Stmt, name: str) -> frozenset[str]:
+        """The names that refer to a name's block just before a statement, itself included."""
+        env = self.before[id(stmt)]
+        root = self.find(env.get(name, name))
+        return frozenset(n for n, node in env.items() if self.find(node) == root) | {name}
 
-    def is_alone(self, name: str) -> bool:
-        """Whether no other name refers to a name's block."""
-        return self.members(name) == {name}
+    def is_alone(self, stmt: ir.Stmt, name: str) -> bool:
+        """Whether nothing else can refer to a name's block just before a statement."""
+        root = self.find(self.before[id(stmt)].get(name, name))
+        return self.sharing(stmt, name) == {name} and root not in {self.find(n) for n in self._held}
+
+    @property
+    def _held(self) -> set[str]:
+        return {OUTSIDE, *(n for n in self.parent if n.startswith("<argument>"))}
+
+    def is_written(self, stmt: ir.Stmt, name: str, after: bool = False) -> bool:
+        """Whether the block that a name has at a statement may be written in place somewhere."""
+        node = self.node(stmt, name, after)
+        written = {self.find(w) for w in self.written}
+        if node is None:
+            return any(self.find(n) in written for n in self.parent if n.split("@")[0] == name)
+        return self.find(node) in written
+
+    @property
+    def outside_written(self) -> bool:
+        """Whether memory from outside may be written in place."""
+        return self.find(OUTSIDE) in {self.find(w) for w in self.written}
 
 
 def alias(spec: Spec) -> Aliases:
@@ -91,67 +119,158 @@ def alias(spec: Spec) -> Aliases:
 class _Builder:
     def __init__(self, spec: Spec, aliases: Aliases) -> None:
         self.spec = spec
-        self.aliases = aliases
+        self.a = aliases
+        self.env: Env = {}
+        self.stmt: Any = None
+        self.leaving: list[list[Env]] = []
 
     def run(self) -> Aliases:
-        a = self.aliases
-        outside = [
-            p for p, k in zip(self.spec.params, self.spec.kinds, strict=True) if not is_scalar(k)
-        ]
-        for name in outside:
-            a.unify(name, f"{ARGUMENT}{name}")
-        for name in self.spec.function.cells:
-            a.unify(name, OUTSIDE)
-        for stmt in ir.statements(self.spec.body):
-            self.statement(stmt)
+        a = self.a
+        for name, kind in zip(self.spec.params, self.spec.kinds, strict=True):
+            if not is_scalar(kind):
+                self.env[name] = f"<argument>{name}"
+                a.parent[self.env[name]] = self.env[name]
+        self.env.update(dict.fromkeys(self.spec.function.cells, OUTSIDE))
+        arguments = dict(self.env)
+        self.block(self.spec.body)
         result = a.find(RESULT)
-        a.results = frozenset(i for i, p in enumerate(self.spec.params) if a.find(p) == result)
-        a.result_outside = a.find(OUTSIDE) == result
-        a.writes_outside = a.is_written(OUTSIDE)
-        a.writes = frozenset(i for i, p in enumerate(self.spec.params) if a.is_written(p))
+        at = [arguments.get(p) for p in self.spec.params]
+        written = {a.find(w) for w in a.written}
+        a.results = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) == result)
+        a.writes = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) in written)
+        a.result_outside, a.writes_outside = a.find(OUTSIDE) == result, a.find(OUTSIDE) in written
         return a
+
+    # --- control flow -----------------------------------------------------------------------------------
+
+    def block(self, block: ir.Block) -> None:
+        for stmt in block:
+            self.a.before[id(stmt)] = dict(self.env)
+            self.stmt = stmt
+            self.statement(stmt)
+
+    def meet(self, *envs: Env) -> None:
+        """Go on with what several paths agree on; definitions of one name that differ are unified."""
+        out: Env = {}
+        for env in envs:
+            for name, node in env.items():
+                if name in out and out[name] != node:
+                    self.a.unify(out[name], node)
+                else:
+                    out[name] = node
+        self.env = out
+
+    def loop(self, stmt: Any) -> None:
+        start = dict(self.env)
+        self.leaving.append([])
+        for _ in range(2):  # what is carried around meets what came in; the second time it is all there
+            if isinstance(stmt, ir.While):
+                self.block(stmt.head)
+            else:
+                self.a.before[id(stmt)] = dict(self.env)
+                self.stmt = stmt
+                self.targets(stmt)
+            self.block(stmt.body)
+            self.meet(start, self.env, *self.leaving[-1])
+        left = self.leaving.pop()
+        self.block(stmt.orelse)
+        self.meet(self.env, *left)
+
+    def targets(self, stmt: ir.For) -> None:
+        plan = stmt.iterable.callee.plan if isinstance(stmt.iterable, ir.Apply) else None
+        sources = _sources(plan)
+        for name in ir.target_names(stmt.target):
+            self.bind(name)
+            for source in sources:
+                self.link(self.env[name], source)
+
+    # --- statements -------------------------------------------------------------------------------------
+
+    def bind(self, name: str) -> None:
+        """A new definition of a name at the statement at hand."""
+        node = f"{name}@{id(self.stmt)}"
+        self.a.parent.setdefault(node, node)
+        self.env[name] = self.a.made[id(self.stmt), name] = node
 
     def statement(self, stmt: ir.Stmt) -> None:
         match stmt:
             case ir.Assign(target, value):
-                self.value(target, value, stmt.kind)
                 if stmt.augmented and not is_scalar(stmt.kind):
-                    self.aliases.written_names.add(target)
+                    self.written(ir.Name(target))
+                    self.a.made[id(stmt), target] = self.env.get(target, target)
+                    return
+                links = self.links(value, stmt.kind)
+                self.bind(target)
+                for link in links:
+                    self.link(self.env[target], link)
             case ir.Unpack(target, value):
+                links = self.links(value, None)
                 for name in target.names():
-                    self.value(name, value, None)
-            case ir.For(target, ir.Apply(_, Iteration(plan))):
-                for name in ir.target_names(target):
-                    for source in _sources(plan):
-                        self.link(name, source)
+                    self.bind(name)
+                    for link in links:
+                        self.link(self.env[name], link)
             case ir.Return(value):
                 if not is_scalar(stmt.kind):
-                    self.link(RESULT, value)
+                    self.link(RESULT, self.resolve(value))
             case ir.Store(place, value):
                 self.link_all([place.value, value])
                 self.written(place.value)
-            case ir.Opaque() if not isinstance(stmt.node, gast.Assert | gast.Raise | gast.Import | gast.ImportFrom):
-                self.aliases.written_names.update(stmt.reads)
             case ir.Do(value):
-                self.value("<dropped>", value, Inert())
+                self.links(value, Inert())
+            case ir.Delete(names):
+                for name in names:
+                    self.env.pop(name, None)
+            case ir.Define(name):
+                self.bind(name)
+            case ir.Opaque():
+                self.opaque(stmt)
+            case ir.If(_, body, orelse):
+                start = dict(self.env)
+                self.block(body)
+                then, self.env = self.env, start
+                self.block(orelse)
+                self.meet(then, self.env)
+            case ir.With(_, body):
+                self.block(body)
+            case ir.For() | ir.While():
+                self.loop(stmt)
+            case ir.Break() | ir.Continue():
+                self.leaving[-1].append(dict(self.env))
 
-    def value(self, target: str, value: ir.Expr, kind: Kind | None) -> None:
+    def opaque(self, stmt: ir.Opaque) -> None:
+        if not isinstance(stmt.node, gast.Assert | gast.Raise | gast.Import | gast.ImportFrom):
+            for name in stmt.reads:
+                self.written(ir.Name(name))
+        for name in stmt.writes:
+            old = self.env.get(name)
+            self.bind(name)
+            if old is not None:
+                self.a.unify(self.env[name], old)
+            for other in stmt.reads:
+                self.link(self.env[name], self.resolve(ir.Name(other)))
+
+    # --- values -----------------------------------------------------------------------------------------
+
+    def links(self, value: ir.Expr, kind: Kind | None) -> list[Any]:
+        """What a value may share memory with (as definitions); writes that its evaluation does are noted."""
         if not isinstance(value, ir.Apply):
-            if not is_scalar(kind) and not isinstance(value, ir.Lambda | ir.Verbatim):
-                self.link(target, value)
-            return
+            plain = is_scalar(kind) or isinstance(value, ir.Lambda | ir.Verbatim)
+            return [] if plain else [self.resolve(value)]
+        linked: tuple[Any, ...] = ()
+        outside = False
         match value.callee:
             case RuleCall() as call:
                 linked = value.args if call.rule.result != "fresh" else ()
+                if getattr(call.key, "__name__", "") == "getitem":
+                    linked = linked[:1]
             case PairCall(spec):
                 callee = alias(spec)
                 linked = tuple(value.args[i] for i in callee.results)
+                outside = callee.result_outside
                 for i in callee.writes:
                     self.written(value.args[i])
                 if callee.writes_outside:
-                    self.aliases.written_names.add(OUTSIDE)
-                if callee.result_outside and not is_scalar(kind):
-                    self.aliases.unify(target, OUTSIDE)
+                    self.a.written.add(OUTSIDE)
             case InertCall(why):
                 linked = value.args if why in ("stop_gradient", "integers") else ()
             case Build() | Load() | PathLoad():
@@ -159,39 +278,54 @@ class _Builder:
             case Dynamic(key) if key is not None and not isinstance(key, str):
                 linked = value.args
             case Missing() | Dynamic():
-                linked = value.args
+                linked, outside = value.args, True
                 for arg in value.args:
                     self.written(arg)
-            case _:
-                linked = ()
-        if not is_scalar(kind) and not (isinstance(kind, Known | Inert)):
-            for arg in linked:
-                self.link(target, arg)
+        if is_scalar(kind) or isinstance(kind, Known | Inert):
+            return []
+        return [self.resolve(arg) for arg in linked] + ([OUTSIDE] if outside else [])
 
-    def link(self, target: str, source: object) -> None:
-        match source:
+    def resolve(self, value: Any) -> Any:
+        """The definitions behind the names of a value."""
+        match value:
+            case str():
+                return value
             case ir.Name(name):
-                self.aliases.unify(target, name)
-            case ir.Global(name):
-                self.aliases.unify(target, OUTSIDE)
+                return self.env.get(name, name)
+            case ir.Global():
+                return OUTSIDE
             case tuple():
-                for item in source:
-                    self.link(target, item)
+                return tuple(map(self.resolve, value))
             case ir.Expr():
-                for child in ir.children(source):
-                    self.link(target, child)
+                return tuple(map(self.resolve, ir.children(value)))
+        return ()
 
-    def link_all(self, sources: list[object]) -> None:
-        names = [s.id if isinstance(s, ir.Name) else OUTSIDE for s in sources if isinstance(s, ir.Name | ir.Global)]
+    def link(self, node: str, source: Any) -> None:
+        """Unify a definition with those of a value."""
+        if isinstance(source, str):
+            self.a.unify(node, source)
+        elif isinstance(source, tuple):
+            for item in source:
+                self.link(node, item)
+        else:
+            self.link(node, self.resolve(source))
+
+    def link_all(self, sources: list[Any]) -> None:
+        nodes = [self.resolve(s) for s in sources]
+        names = [n for n in nodes if isinstance(n, str)]
         for a, b in zip(names, names[1:], strict=False):
-            self.aliases.unify(a, b)
+            self.a.unify(a, b)
 
-    def written(self, place: object) -> None:
+    def written(self, place: Any) -> None:
+        """Note that a place is written in place."""
         match place:
             case ir.Name(name):
-                self.aliases.written_names.add(name)
+                self.a.written.add(self.env.get(name, name))
             case ir.Global():
-                self.aliases.written_names.add(OUTSIDE)
+                self.a.written.add(OUTSIDE)
+            case tuple():
+                for item in place:
+                    self.written(item)
             case ir.Expr():
                 for child in ir.children(place):
                     self.written(child)
@@ -205,7 +339,9 @@ def _sources(plan: object) -> list[ir.Expr]:
             return [s for p in parts for s in _sources(p)]
         case Enumerated(part) | Backwards(part):
             return _sources(part)
+        case Iteration(inner):
+            return _sources(inner)
     return []
 
 
-__all__ = ["Aliases", "alias"]
+__all__ = ["OUTSIDE", "Aliases", "alias"]

@@ -20,10 +20,11 @@ def bind_call(
     args: Sequence[ir.Expr],
     kwargs: Sequence[tuple[str | None, ir.Expr]],
     expand: Callable[[ir.Star], list[ir.Expr] | None],
+    expand_dict: Callable[[ir.Expr], list[tuple[str, ir.Expr]] | None],
 ) -> dict[str, Any]:
     """Parameter → expression, in the order of the signature; a tuple for `*args`, a dict for `**kwargs`.
 
-    `expand` gives the items of a starred argument (None if their number is unknown).  A parameter that the call leaves
+    `expand` and `expand_dict` give the items of `*a` and `**d` (None if they are not known).  A parameter that the call leaves
     out gets its default: a `Const` for literals, else a `Static`.
     """
     positional: list[ir.Expr] = []
@@ -35,10 +36,16 @@ def bind_call(
             positional.extend(items)
         else:
             positional.append(arg)
-    if any(name is None for name, _ in kwargs):
-        raise BindError("unpacks a dict")
+    keywords: dict[str, ir.Expr] = {}
+    for name, value in kwargs:
+        pairs = [(name, value)] if name is not None else expand_dict(value)
+        if pairs is None:
+            raise BindError("unpacks a dict whose keys are not known")
+        if any(key in keywords for key, _ in pairs):
+            raise BindError("gives a keyword twice")
+        keywords.update(pairs)
     try:
-        bound = signature.bind(*positional, **{name: value for name, value in kwargs if name is not None})
+        bound = signature.bind(*positional, **keywords)
     except TypeError as error:
         raise BindError(_complaint(signature, kwargs, str(error))) from None
     out: dict[str, Any] = {}

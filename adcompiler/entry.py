@@ -100,6 +100,8 @@ class _Writer:
                 return f"{base}.{name}"
             case ("len",):
                 return f"len({base})"
+            case ("keys",):
+                return f"tuple({base})"
             case ("cell", name):
                 return f"{self.bind(cell_of, 'cell_of')}({base}, {name!r})"
         raise AssertionError(step)
@@ -149,6 +151,8 @@ class _Writer:
             case Known(value):
                 if value is None or isinstance(value, bool):
                     return f"{first} is {value}"
+                if type(value) is tuple:
+                    return f"{first} == {self.bind(value, 'keys')}"
                 if type(value) in (str, int, bytes):
                     return f"type({again}) is {type(value).__name__} and {again} == {value!r}" if first == again else f"{first} == {value!r}"
                 return f"{first} is {self.bind(value, 'v')}"

@@ -274,7 +274,7 @@ class Filler:
                     return inner, lazy_cotangent and not self.touches_full(inner, name)
                 return value, False
             case ir.Call(ir.Static(function), (inner, _, axis, keepdims)) if function is expand:
-                return self.expanded(inner, axis, keepdims, value)
+                return self.expanded(name, inner, axis, keepdims, value)
         return value, lazy_cotangent and self.elementwise(name)
 
     def elementwise(self, name: str) -> bool:
@@ -306,11 +306,13 @@ class Filler:
                 return {name}
         return set().union(*map(self.leaves, ir.children(expr)))
 
-    def expanded(self, inner: ir.Expr, axis: ir.Expr, keepdims: ir.Expr, full: ir.Expr) -> tuple[ir.Expr, bool]:
+    def expanded(self, name: str, inner: ir.Expr, axis: ir.Expr, keepdims: ir.Expr, full: ir.Expr) -> tuple[ir.Expr, bool]:
         """The adjoint of a sum without its broadcast, where axis and keepdims are known."""
         known_axis, known_keep = self.decide(axis), self.decide(keepdims)
         if known_axis is UNDECIDED or known_keep is UNDECIDED:
             return full, False
+        if known_axis is not None and not ndim_of(self.operands[name]):
+            return full, False  # of a number NumPy takes the axes 0 and -1 too
         if known_axis is None or known_keep:
             return inner, True
         import numpy as np

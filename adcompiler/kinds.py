@@ -64,7 +64,7 @@ class Inference(Resolver):
         self.shared = frozenset(n for d in gast.walk(node) if isinstance(d, gast.Nonlocal) for n in d.names)
 
     def run(self) -> None:
-        env: Env = self.noted(dict(zip(self.spec.params, self.spec.kinds, strict=True)))
+        env: Env = self.noted(dict(zip(self.spec.params, map(self.held, self.spec.params, self.spec.kinds), strict=True)))
         for name in self.spec.function.cells:
             cell = self.spec.cells.get(name)
             env[name] = Unknown() if name in self.outer or cell is None else self.program.cell_kind(cell, name)
@@ -74,6 +74,11 @@ class Inference(Resolver):
             body = (*body, ir.Return(ir.Const(None), self.spec.function.origin, Known(None)))
         self.spec.body = body
         self.spec.result = join(self.spec.result, self.result, ("result", id(self.spec)))
+
+    def held(self, param: str, kind: Kind) -> Kind:
+        """A parameter's kind; a container's remembers which parameter it is, if that is never rebound."""
+        fixed = isinstance(kind, Observed) and param not in self._rebound
+        return replace(kind, holder=param) if fixed else kind
 
     # --- blocks -----------------------------------------------------------------------------------------
 
@@ -118,6 +123,8 @@ class Inference(Resolver):
         else:
             value, kind = self.value(stmt.value)
             kind = self.program.deep_kind(kind) if kind is not None else None
+            if self.program.escaped and isinstance(kind, ListOf):
+                kind = Unknown()
         return (replace(stmt, value=value, kind=kind),), {**env, **self.noted(self.unpacked(stmt.target, kind))}
 
     def unpacked(self, target: ir.Target, kind: Kind | None) -> Env:
@@ -135,7 +142,7 @@ class Inference(Resolver):
 
     def stmt_Store(self, stmt: ir.Store, env: Env) -> tuple[ir.Block, Env]:
         kind = self.value(stmt.place.value)[1]
-        if numeric(kind) is None:
+        if numeric(kind) is None and kind is not None:
             self.program.escaped = True  # a container changes: what was seen in containers no longer holds
         return (stmt,), env
 
@@ -149,7 +156,7 @@ class Inference(Resolver):
     def stmt_Opaque(self, stmt: ir.Opaque, env: Env) -> tuple[ir.Block, Env | None]:
         written: Env = {name: Unknown() for name in stmt.writes}
         if not isinstance(stmt.node, gast.Raise | gast.Assert | gast.Import | gast.ImportFrom):
-            self.program.escaped |= any(isinstance(env.get(n), Observed) for n in stmt.reads)
+            self.program.escaped |= any(isinstance(env.get(n), Observed | ListOf | DictOfKinds) for n in stmt.reads)
         if isinstance(stmt.node, gast.Import):
             for alias in stmt.node.names:
                 if alias.asname and alias.name in sys.modules:
@@ -286,6 +293,8 @@ class Inference(Resolver):
                 item = item_kind(kind)
                 if isinstance(item, Array | Number | IntArray):
                     item = replace(item, shape=("row", id(self.stmt)))
+            case ListOf() if self.program.escaped:
+                item = Unknown()
             case TupleOf(items):
                 item = None
                 for i, k in enumerate(items):

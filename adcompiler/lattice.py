@@ -103,9 +103,10 @@ class Observed(Kind):
 
     path: tuple[Any, ...]
     value: Any
+    holder: str | None = None  # the parameter that it was read from, if no name in between could be another's
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Observed) and self.path == other.path
+        return isinstance(other, Observed) and (self.path, self.holder) == (other.path, other.holder)
 
     def __hash__(self) -> int:
         return hash(self.path)
@@ -307,6 +308,9 @@ def join(a: Kind | None, b: Kind | None, where: Hashable = None) -> Kind | None:
         return TupleOf(tuple(join(x, y, (where, i)) or Unknown() for i, (x, y) in enumerate(zip(a.items, b.items, strict=True))))
     if isinstance(a, ListOf) and isinstance(b, ListOf) and _depth(a) < _MAX_DEPTH and _depth(b) < _MAX_DEPTH:
         return ListOf(None, join(a.item, b.item, where) or Unknown())
+    if isinstance(a, DictOfKinds) and isinstance(b, DictOfKinds) and a.keys == b.keys and _depth(a) < _MAX_DEPTH:
+        merged = (join(x, y, (where, k)) for k, x, y in zip(a.keys, a.items, b.items, strict=True))
+        return DictOfKinds(a.keys, tuple(m or Unknown() for m in merged))
     x, y = numeric(a), numeric(b)
     if x is None or y is None:
         return Inert() if _is_plain(a) and _is_plain(b) else Unknown()

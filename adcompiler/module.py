@@ -102,7 +102,17 @@ def forward_block(pair: Pair) -> ir.Block:
         return tuple(out)
 
     function = pair.spec.function
-    return fold(finish(pair.forward), function.locals | function.cells | frozenset(pair.params))
+    return _still_local(pair) + fold(finish(pair.forward), function.locals | function.cells | frozenset(pair.params))
+
+
+def _still_local(pair: Pair) -> ir.Block:
+    """Names that only dead code binds stay local to the forward, and unbound."""
+    names = sorted((pair.spec.function.locals - set(pair.params) - ir.bound_in(pair.forward)) & _reads_in(pair.forward))
+    return (ir.Clear(tuple(names)), ir.Delete(tuple(names))) if names else ()
+
+
+def _reads_in(block: ir.Block) -> set[str]:
+    return {n for s in ir.statements(block) for e in ir.expressions(s) for n in ir.reads(e)}
 
 
 def backward_block(pair: Pair, single_use: bool) -> ir.Block:

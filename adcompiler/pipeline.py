@@ -19,12 +19,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import linecache
+import sys
 import threading
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from adcompiler import ir
 from adcompiler.adjoint import Pair, pair_of
+from adcompiler.errors import Origin, UnsupportedSyntaxError, refuse
 from adcompiler.kinds import infer
 from adcompiler.lattice import Kind, can_be_active
 from adcompiler.module import Unit, load, units
@@ -75,13 +80,34 @@ def specialised(request: Request) -> tuple[Program, Spec]:
 
 def compile_request(request: Request) -> Compiled:
     """All passes."""
-    with LOCK:
+    with LOCK, _deep_recursion(request.function):
         program, spec = specialised(request)
         mask = tuple(p in request.wanted and can_be_active(k) for p, k in zip(spec.params, spec.kinds, strict=True))
         pair = pair_of(spec, mask)
         all_units = units(pair, request.single_use)
         load(all_units)
         return Compiled(request, program, spec, pair, all_units)
+
+
+@contextlib.contextmanager
+def _deep_recursion(function: Any) -> Iterator[None]:
+    """The passes recurse over nested expressions and branches: deeper than Python allows by default."""
+    limit = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(limit, 20_000))
+    try:
+        yield
+    except RecursionError:
+        code = function.__code__
+        line = linecache.getline(code.co_filename, code.co_firstlineno).strip()
+        raise refuse(
+            UnsupportedSyntaxError,
+            f"{function.__qualname__} is nested too deeply",
+            Origin(code.co_filename, code.co_firstlineno, line, 0, len(line)),
+            "An expression or a chain of branches in it, or in what it calls, is too deep to be compiled.",
+            "Split it into smaller pieces.",
+        ) from None
+    finally:
+        sys.setrecursionlimit(limit)
 
 
 __all__ = ["LOCK", "Compiled", "Path", "Request", "compile_request", "ir", "specialised"]

@@ -9,12 +9,27 @@ from __future__ import annotations
 import builtins
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from adcompiler import ir
 from adcompiler.errors import UnsupportedSyntaxError, refuse
-from adcompiler.lattice import Inert, Kind, Known, Observed, Unknown, numeric, observe
+from adcompiler.lattice import (
+    Array,
+    DictOfKinds,
+    Inert,
+    IntArray,
+    Kind,
+    Known,
+    ListOf,
+    Number,
+    Observed,
+    TupleOf,
+    Unknown,
+    join,
+    numeric,
+    observe,
+)
 from adcompiler.lower import lower
 from adcompiler.names import Names
 from adcompiler.parse import Source, parse
@@ -38,6 +53,7 @@ class Root:
 
 Path = tuple[Any, ...]
 _ROUNDS = 12
+_MANY = 4096  # items of a container that are looked at one by one
 
 
 @dataclass(frozen=True)
@@ -134,11 +150,14 @@ class Program:
         return self.source_kind(value, (Root("cell", name, cell),))
 
     def deep_kind(self, kind: Kind) -> Kind:
-        """A container's kind with the kinds of its items, each guarded (tuples and lists only)."""
-        from adcompiler.lattice import ListOf, TupleOf, join
-
-        if not isinstance(kind, Observed) or type(kind.value) not in (tuple, list) or len(kind.path) > 4:
+        """A container's kind with the kinds of its items, each guarded."""
+        if not isinstance(kind, Observed) or len(kind.path) > 4 or len(kind.value) > _MANY:
             return kind
+        if type(kind.value) is dict:
+            keys = tuple(kind.value)
+            self.guards[(*kind.path, ("keys",))] = Guard((*kind.path, ("keys",)), Known(keys), tuple)
+            found = [self.deep_kind(self.source_kind(v, (*kind.path, ("item", k)))) for k, v in kind.value.items()]
+            return DictOfKinds(keys, tuple(found))
         items = [self.deep_kind(self.source_kind(v, (*kind.path, ("item", i)))) for i, v in enumerate(kind.value)]
         self.guards[(*kind.path, ("len",))] = Guard((*kind.path, ("len",)), Known(len(items)), int)
         if type(kind.value) is tuple:
@@ -164,6 +183,7 @@ class Program:
     def specialise(self, function: Any, kinds: tuple[Kind, ...]) -> Spec:
         """The specialisation of a Python function for kinds of its parameters."""
         code = function.__code__
+        kinds = canonical(kinds)
         key = (function if function.__closure__ else code, kinds)
         if key not in self.specs:
             self.codes[id(function)] = CodeGuard(function, code, function.__defaults__, function.__kwdefaults__)
@@ -174,8 +194,17 @@ class Program:
 
     def specialise_local(self, closure: Any, kinds: tuple[Kind, ...]) -> Spec:
         """The specialisation of a nested function; its captured variables are its first parameters."""
+        kinds = canonical(kinds)
         key = (closure.node, kinds)
         if key not in self.specs:
+            if scope_of(_definition(closure)).outer:
+                raise refuse(
+                    UnsupportedSyntaxError,
+                    f"{closure.name} assigns variables of the function around it (nonlocal or global)",
+                    None,
+                    "Such functions are not differentiated yet.",
+                    "Return the new value instead.",
+                )
             if not isinstance(closure.owner, Spec):
                 function = closure.owner
                 self._new(key, parse(function), kinds, function.__globals__, {}, None, closure.captures)
@@ -260,6 +289,53 @@ class Program:
         spec.busy = False
         self._changed |= spec.result != before
         spec.settled = not self._assumed
+
+
+def canonical(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
+    """Kinds with shape classes numbered by first occurrence: what a function is compiled for, whoever calls it."""
+    numbers: dict[Any, Any] = {(): (), None: None}
+
+    def renamed(kind: Any) -> Any:
+        match kind:
+            case Array() | IntArray() | Number():
+                return replace(kind, shape=numbers.setdefault(kind.shape, ("p", len(numbers))))
+            case TupleOf(items):
+                return TupleOf(tuple(map(renamed, items)))
+            case ListOf(items, item):
+                return ListOf(None if items is None else tuple(map(renamed, items)), renamed(item))
+            case DictOfKinds(keys, items):
+                return DictOfKinds(keys, tuple(map(renamed, items)))
+            case Observed():
+                return replace(kind, holder=None)
+        return kind
+
+    return tuple(map(renamed, kinds))
+
+
+def shape_numbers(kinds: tuple[Kind, ...]) -> dict[Any, Any]:
+    """The shape classes behind the numbers of `canonical`."""
+    back: dict[Any, Any] = {}
+
+    def visit(kind: Any, canon: Any) -> None:
+        match canon:
+            case Array() | IntArray() | Number():
+                back[canon.shape] = kind.shape
+            case TupleOf(items) | DictOfKinds(_, items):
+                for a, b in zip(kind.items, items, strict=True):
+                    visit(a, b)
+            case ListOf(items, item):
+                for a, b in zip(kind.items or (), items or (), strict=True):
+                    visit(a, b)
+                visit(kind.item, item)
+
+    for kind, canon in zip(kinds, canonical(kinds), strict=True):
+        visit(kind, canon)
+    return back
+
+
+def _definition(closure: Any) -> Any:
+    """The gast of a function with captured variables."""
+    return closure.node if isinstance(closure.owner, Spec) else parse(closure.owner).node
 
 
 def _identifiers(source: Source) -> set[str]:

@@ -9,6 +9,7 @@ import inspect
 import operator
 import sys
 import types
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -43,12 +44,12 @@ from adcompiler.lattice import (
     TupleOf,
     Unknown,
     can_be_active,
-    is_real,
+    is_scalar,
     join,
     ndim_of,
     numeric,
 )
-from adcompiler.program import Spec, signature_of
+from adcompiler.program import Spec, shape_numbers, signature_of
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime.containers import cell_of
 from adcompiler.runtime.marks import stop_gradient
@@ -90,7 +91,7 @@ class Resolver:
     def apply(self, spelled: ir.Expr, callee: Any, args: Any, kinds: Any, kind: Kind | None) -> tuple[ir.Expr, Kind | None]:
         """An `Apply` and its kind; the kind is bottom as long as an operand's is."""
         if isinstance(callee, Missing | Dynamic):
-            self.program.escaped |= any(isinstance(k, Observed) for k in kinds)
+            self.program.escaped |= any(isinstance(k, Observed | ListOf | DictOfKinds) for k in kinds)
         if any(k is None for k in kinds):
             kind = None
         return ir.Apply(spelled, callee, tuple(args), tuple(k or Unknown() for k in kinds), kind), kind
@@ -236,6 +237,11 @@ class Resolver:
             case IntArray() | Int():
                 kind = result_kind("getitem", {"x": obj, "index": index}, self.fresh)
                 return self.apply(expr, InertCall("integers"), (expr.value,), (obj,), kind)
+        if isinstance(index, TupleOf) and isinstance(obj, Observed | DictOfKinds) and all(isinstance(i, Known) for i in index.items):
+            index = Known(tuple(i.value for i in index.items))  # type: ignore[attr-defined]
+        if self.program.escaped and isinstance(obj, ListOf | DictOfKinds):
+            key = index.value if isinstance(index, Known) else expr.index
+            return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())
         match obj, index:
             case Observed(), Known(key):
                 return self._observed_item(expr, obj, key)
@@ -265,15 +271,13 @@ class Resolver:
         try:
             kind = self.program.source_kind(obj.value[key], path)
         except (KeyError, IndexError, TypeError):
-            return self.apply(expr, InertCall("raises"), (expr.value,), (obj,), Unknown())
-        return self.apply(expr, self._load(expr, obj, path, key), (expr.value,), (obj,), kind)
-
-    def _load(self, expr: ir.Item, obj: Observed, path: Any, key: Any) -> Any:
-        for param, kind in zip(self.spec.params, self.spec.kinds, strict=True):
-            n = len(kind.path) if isinstance(kind, Observed) else 0
-            if n and path[:n] == kind.path and param not in self._rebound:
-                return PathLoad(param, path[n:])
-        return Load(key)
+            return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())
+        if obj.holder is None:
+            return self.apply(expr, Load(key), (expr.value,), (obj,), kind)
+        root = self.spec.kinds[self.spec.params.index(obj.holder)]
+        if isinstance(kind, Observed):
+            kind = replace(kind, holder=obj.holder)
+        return self.apply(expr, PathLoad(obj.holder, path[len(root.path) :]), (expr.value,), (obj,), kind)  # type: ignore[attr-defined]
 
     def _any_item(self, expr: ir.Item, obj: Observed) -> tuple[ir.Expr, Kind | None]:
         deep = self.program.deep_kind(obj)
@@ -499,7 +503,7 @@ class Resolver:
         """A call of a function with a rule: bound to the rule's signature."""
         rule = callee.rule
         try:
-            bound = bind_call(rule.signature, args, kwargs, self._expand)
+            bound = bind_call(rule.signature, args, kwargs, self._expand, self._expand_dict)
         except BindError as error:
             missing = self.missing(NoRuleError, f"the rule of {_full_name(callee.key, rule.name)} {error}", "", "Write it another way.")
             operands = self._operands(expr, args)
@@ -534,6 +538,8 @@ class Resolver:
             return IntArray(1, self.fresh)
         if callee.key in _INTEGER_KEYS and numbers and all(isinstance(k, Int) for k in numbers):
             return Int() if rule.kind in ("scalar", "elementwise", "elementwise_real") else Number()
+        if callee.key in (operator.pow, pow) and _may_turn_complex(list(operands.values())):
+            return Scalar(False)
         if rule.kind is None and not rule.builtin:
             return Unknown()
         return result_kind(rule.kind, operands, self.fresh)
@@ -564,11 +570,26 @@ class Resolver:
             out.append(ir.Name(name))
         return out
 
+    def _expand_dict(self, value: ir.Expr) -> list[tuple[str, ir.Expr]] | None:
+        """The items of a dict given as `**value`, as temporaries, if its keys are known."""
+        kind = self.value(value)[1]
+        kind = self.program.deep_kind(kind) if kind is not None else None
+        if not isinstance(kind, DictOfKinds) or self.program.escaped:
+            return None
+        out: list[tuple[str, ir.Expr]] = []
+        for key, k in zip(kind.keys, kind.items, strict=True):
+            name = self.spec.names.fresh("t")
+            load = ir.Apply(ir.Item(value, ir.Const(key)), Load(key), (value,), (kind,), k)
+            self.extra.append(ir.Assign(name, load, self.stmt.origin, kind=k))
+            self.env = {**self.env, name: k}
+            out.append((key, ir.Name(name)))
+        return out
+
     # --- functions of the user --------------------------------------------------------------------------
 
     def _source(self, expr: ir.Call, function: Any) -> tuple[ir.Expr, Kind | None]:
         try:
-            bound = bind_call(signature_of(function), expr.args, expr.kwargs, self._expand)
+            bound = bind_call(signature_of(function), expr.args, expr.kwargs, self._expand, self._expand_dict)
         except BindError as error:
             return self._unbound(expr, function.__name__, str(error))
         args, kinds = self._packed(bound)
@@ -587,7 +608,7 @@ class Resolver:
         try:
             outside = isinstance(closure.owner, types.FunctionType)
             signature = signature_of(closure.owner) if outside else node_signature(closure.node)
-            bound = bind_call(signature, expr.args, expr.kwargs, self._expand)
+            bound = bind_call(signature, expr.args, expr.kwargs, self._expand, self._expand_dict)
         except BindError as error:
             return self._unbound(expr, closure.name, str(error), expr.func)
         args, kinds = self._packed(bound)
@@ -624,7 +645,8 @@ class Resolver:
         return tuple(out), tuple(kinds)
 
     def _paired(self, expr: ir.Call, spec: Spec, args: Any, kinds: Any, captured: int) -> tuple[ir.Expr, Kind | None]:
-        kind = _renamed(spec.result, {k.shape: k.shape for k in kinds if hasattr(k, "shape")}, self.fresh)
+        known = tuple(k or Unknown() for k in kinds)
+        kind = _renamed(spec.result, shape_numbers(known), self.fresh)
         return self.apply(expr, PairCall(spec, captured), args, kinds, kind)
 
     def _limit(self, code: Any) -> None:
@@ -669,6 +691,14 @@ class Resolver:
 
 
 _WRITERS = ("append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "popitem", "sort", "reverse", "add")
+
+
+def _may_turn_complex(kinds: list[Any]) -> bool:
+    """Whether `base ** exponent` of two Python floats may be complex: a negative base and a fractional exponent."""
+    base, exponent = kinds[0], kinds[1]
+    whole = isinstance(numeric(exponent), Int) or (isinstance(exponent, Known) and float(exponent.value).is_integer())
+    positive = isinstance(base, Known) and not isinstance(base.value, complex) and base.value > 0
+    return is_scalar(base) and is_scalar(exponent) and not whole and not positive
 
 
 def _identical(a: Kind, b: Kind) -> bool | None:
@@ -733,16 +763,18 @@ def _constructed(key: Any, kinds: list[Any]) -> Kind:
 
 def _renamed(kind: Kind | None, keep: dict[Any, Any], fresh: Any) -> Kind | None:
     """A callee's result kind seen by the caller: shape classes of the callee's own become this call's."""
-    from dataclasses import replace
-
     match kind:
-        case Array() | Number() | IntArray() if kind.shape is not None and kind.shape not in keep and kind.shape != ():
-            return replace(kind, shape=(fresh, kind.shape))
+        case Array() | Number() | IntArray() if kind.shape is not None and kind.shape != ():
+            return replace(kind, shape=keep.get(kind.shape, (fresh, kind.shape)))
         case TupleOf(items):
             return TupleOf(tuple(_renamed(k, keep, fresh) or Unknown() for k in items))
         case ListOf(items, item):
             inner = None if items is None else tuple(_renamed(k, keep, fresh) or Unknown() for k in items)
             return ListOf(inner, _renamed(item, keep, fresh) or Unknown())
+        case DictOfKinds(keys, items):
+            return DictOfKinds(keys, tuple(_renamed(k, keep, fresh) or Unknown() for k in items))
+        case Observed():
+            return replace(kind, holder=None)
     return kind
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.alias import OUTSIDE, Aliases
+from adcompiler.alias import Aliases, alias
 from adcompiler.bars import Bar, State, adapt, meet_states
 from adcompiler.callees import (
     Backwards,
@@ -28,6 +28,7 @@ from adcompiler.callees import (
 from adcompiler.errors import NoRuleError, refuse
 from adcompiler.instantiate import Filler, Instance, _is_basic
 from adcompiler.lattice import (
+    Array,
     Closure,
     DictOfKinds,
     Kind,
@@ -36,6 +37,7 @@ from adcompiler.lattice import (
     TupleOf,
     is_real,
     is_scalar,
+    ndim_of,
     numeric,
     shape_of,
 )
@@ -46,6 +48,7 @@ from adcompiler.ruletext import rule_text
 from adcompiler.runtime import accumulate, add_at, broadcast, scatter
 from adcompiler.runtime.containers import from_items, one_item, owned, owned_list, real_part, snapshot
 from adcompiler.runtime.dynamic import resolve
+from adcompiler.runtime.shapes import real
 from adcompiler.saving import Region, Saver
 from adcompiler.transfer import as_dict
 
@@ -129,14 +132,19 @@ class Reverser:
         else:
             total = ir.Call(_ACCUMULATE, (ir.Name(bar), value))
         code.append(ir.Assign(bar, total))
-        both_lazy = lazy and have.lazy
+        # What may be None leaves the other one as it is.
+        unsure = maybe or have.maybe
+        both_lazy = (lazy or have.lazy) if unsure else (lazy and have.lazy)
         owned_ = isinstance(total, ir.Op) and not both_lazy
         state[name] = Bar(maybe and have.maybe, both_lazy, owned_, False, complex_ or have.complex)
 
-    def materialise(self, name: str, after: bool) -> ir.Stmt:
+    def materialise(self, name: str, after: bool, maybe: bool = False) -> ir.Stmt:
         """Bring a lazy cotangent to its value's shape."""
         shape = self.shape_fact(name, after)
         full = ir.Call(ir.Static(broadcast, "broadcast"), (ir.Name(self.bar(name)), shape))
+        if maybe:
+            test = ir.Op("is not", (ir.Name(self.bar(name)), ir.Const(None)))
+            return ir.If(test, (ir.Assign(self.bar(name), full),), ())
         return ir.Assign(self.bar(name), full)
 
     def materialise_all(self, state: State, after: bool) -> Code:
@@ -145,7 +153,7 @@ class Reverser:
         for name, bar in state.items():
             if bar.lazy:
                 state[name] = replace(bar, lazy=False)
-                out.append(self.materialise(name, after))
+                out.append(self.materialise(name, after, bar.maybe))
         return out
 
     def shape_fact(self, name: str, after: bool) -> ir.Expr:
@@ -169,6 +177,9 @@ class Reverser:
             self.sizes[stmt.target] = stmt.kind
         before = self.materialise_all(state, after=True) if bar.maybe else []
         inner, code = dict(state), []  # type: ignore[var-annotated]
+        if numeric(stmt.kind) is not None and is_real(stmt.kind) and self.may_be_complex(stmt.target):
+            name = self.bar(stmt.target)
+            code.append(ir.Assign(name, ir.Call(ir.Static(real, "real"), (ir.Name(name),))))
         forward = self.reverse_value(stmt, bar, inner, code)
         if not bar.maybe:
             return forward, code, inner
@@ -182,6 +193,11 @@ class Reverser:
         code = code + self.adapted(inner, joined)
         test = ir.Op("is not", (ir.Name(bar), ir.Const(None)))
         return [ir.If(test, tuple(code), tuple(self.adapted(outer, joined)))], joined
+
+    def may_be_complex(self, name: str) -> bool:
+        """Whether a name may hold a complex number somewhere, so that its cotangent may be complex where it is real."""
+        kind = numeric(self.spec.name_kinds.get(name))
+        return kind is not None and not is_real(kind)
 
     def is_active(self, value: Any) -> bool:
         """Whether an expression reads something active and is differentiated."""
@@ -322,7 +338,7 @@ class Reverser:
 
     def global_value(self, name: str) -> str:
         """A global as it was when the forward started, or was read if the program writes to globals."""
-        if self.aliases.is_written(OUTSIDE):
+        if self.aliases.outside_written:
             value = ir.Call(ir.Static(snapshot, "snapshot"), (ir.Global(name),))
             return self.saver.before(self.names.fresh(name + "_"), value)
         frame = self.saver.frames[0]
@@ -333,9 +349,9 @@ class Reverser:
             frame.region.saved[kept] = None
         return frame.copies[key][0]
 
-    def snapshot_for(self, name: str, kind: Kind | None) -> Any:
+    def snapshot_for(self, name: str, kind: Kind | None, after: bool = False) -> Any:
         """The copying function for a value whose memory may be written later, else None."""
-        written = self.aliases.is_written(name) and not is_scalar(kind)
+        written = self.aliases.is_written(self.stmt, name, after) and not is_scalar(kind)
         return snapshot if written else None
 
     def opaque_rule(self, stmt: ir.Assign, value: ir.Apply, state: State, code: Code) -> Code:
@@ -436,7 +452,7 @@ class Reverser:
         pair = pair_of(value.callee.spec, mask)
         saved = self.names.fresh("saved")
         self.saver.mark(saved)
-        run = ir.Call(ir.Static(pair, pair.forward_name), value.args)
+        run = ir.Call(ir.Static(pair, pair.forward_name), self.passed(value))
         forward: Code = [ir.Unpack(ir.Targets((stmt.target, saved)), run, stmt.origin)]
         back = ir.Call(ir.Static(pair, pair.backward_name), (ir.Name(saved), ir.Name(self.bar(stmt.target))))
         names = [a.id if on and isinstance(a, ir.Name) else None for a, on in zip(value.args, mask, strict=True)]
@@ -448,6 +464,16 @@ class Reverser:
         elif wanted[0] is not None:
             self.add(wanted[0], back, state, code, maybe=maybe[0])
         return forward
+
+    def passed(self, value: ir.Apply) -> tuple[ir.Expr, ...]:
+        """The arguments of a compiled callee, which may keep them: what somebody else writes later is passed as a copy."""
+        out: list[ir.Expr] = []
+        callee = alias(value.callee.spec)
+        for i, (arg, kind) in enumerate(zip(value.args, value.kinds, strict=True)):
+            if i not in callee.writes and isinstance(arg, ir.Name) and self.snapshot_for(arg.id, kind) is not None:
+                arg = ir.Call(ir.Static(snapshot, "snapshot"), (arg,))
+            out.append(arg)
+        return tuple(out)
 
     # --- containers -------------------------------------------------------------------------------------
 
@@ -508,7 +534,7 @@ class Reverser:
             self.parallel(stmt, stmt.value, bars, state, code)
         else:
             assert isinstance(stmt.value, ir.Name)
-            code += [self.materialise(n, after=True) for n, bar in bars.items() if bar.lazy]
+            code += [self.materialise(n, after=True, maybe=bar.maybe) for n, bar in bars.items() if bar.lazy]
             self.add(stmt.value.id, self.packed(stmt.target, stmt.kind, bars, stmt.value.id), state, code, kind=stmt.kind)
         return [stmt], code, state
 
@@ -551,8 +577,12 @@ class Reverser:
                     part = ir.Call(ir.Static(from_items, "from_items"), (part, ir.Const(None)))
                 items.append(part)
             elif i == target.star:
-                if item in bars:
+                if item in bars and not bars[item].maybe:
                     items.append(ir.Star(ir.Name(self.bar(item))))
+                elif item in bars:
+                    count = ir.Call(LEN, (ir.Name(self.saver.value(item, True)),))
+                    spread = ir.Call(ir.Static(owned_list, "owned_list"), (ir.Name(self.bar(item)), count))
+                    items.append(ir.Star(spread))
                 elif length is not None:
                     items += [ir.Const(None)] * (length - len(target.items) + 1)
                 else:
@@ -590,7 +620,7 @@ class Reverser:
         before = state.get(name)
         self.add(name, value, state, code, kind=kind)
         if before is None or not before.maybe:
-            state[name] = Bar(owned=numeric(kind) is not None)
+            state[name] = Bar(owned=isinstance(numeric(kind), Array) and ndim_of(kind) != 0)
 
     def in_place(self, name: str, kind: Any, index: ir.Expr, index_kind: Any, value: ir.Expr) -> ir.Stmt:
         """`x_bar[i] += t_bar`, or its form for lists and for indices that may repeat."""
@@ -712,7 +742,7 @@ class _Linker:
             return ir.Name(self.r.bar(self.target))
         if name == text.result:
             kind = self.r.sizes.get(self.target)
-            return ir.Name(self.r.saver.value(self.target, True, self.r.snapshot_for(self.target, kind)))
+            return ir.Name(self.r.saver.value(self.target, True, self.r.snapshot_for(self.target, kind, after=True)))
         if name in self.instance.forward:
             return self.local(name)
         arg = self.args[name]

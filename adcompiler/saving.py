@@ -84,15 +84,19 @@ class Saver:
 
         With `snapshot`, a function, the value is copied by it, since its memory may be written later.
         """
+        if snapshot is not None or name in self.cells:
+            # What may be written, or rebound by somebody else, is copied where it is read.
+            expr: ir.Expr = ir.Name(name)
+            if snapshot is not None:
+                expr = ir.Call(ir.Static(snapshot, snapshot.__name__), (expr,))
+            copy = self.names.fresh(name + "_")
+            return self.after(copy, expr) if after else self.before(copy, expr)
         frame = self.home(name)
         direct = self.is_here(frame)
-        if snapshot is None and self._keeps(name, frame, after and direct):
+        if self._keeps(name, frame, after and direct):
             self._save(frame.region, name, name)
             return name
-        source: ir.Expr = ir.Name(name)
-        if snapshot is not None:
-            source = ir.Call(ir.Static(snapshot, snapshot.__name__), (source,))
-        return self._copy(name, "", name, source, frame, after and direct)
+        return self._copy(name, "", name, ir.Name(name), frame, after and direct)
 
     def fact(self, name: str, suffix: str, expr: ir.Expr, after: bool) -> str:
         """The name of a fact about a value (`x_shape`), computed in the forward."""
@@ -101,8 +105,11 @@ class Saver:
 
     def kept(self, stem: str, expr: ir.Expr) -> str:
         """The name of something the forward computes right after the statement at hand."""
+        return self.after(self.names.unique(stem), expr)
+
+    def after(self, name: str, expr: ir.Expr) -> str:
+        """Save, under a new name, something that is read right after the statement at hand."""
         frame = self.frames[-1]
-        name = self.names.unique(stem)
         frame.kept.setdefault(frame.index + 1, []).append(ir.Assign(name, expr))
         self.mark(name)
         return name
@@ -145,8 +152,6 @@ class Saver:
 
     def _keeps(self, name: str, frame: Frame, after: bool) -> bool:
         """Whether a name still holds its value wherever the region's record is built."""
-        if name in self.cells:
-            return False
         for f in self.frames:
             if f.region is not frame.region:
                 continue

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.entry import Finish, make_entry
-from adcompiler.errors import DifferentiationError, UnsupportedSyntaxError, refuse
+from adcompiler.errors import DifferentiationError, Origin, UnsupportedSyntaxError, refuse
 from adcompiler.module import generated_lines
 from adcompiler.pipeline import LOCK, Compiled, Request, compile_request
 from adcompiler.rules.registry import on_register
@@ -112,6 +112,11 @@ def explained(error: BaseException) -> None:
     if not places:
         return
     file, line, text = places[-1]
+    if isinstance(error, DifferentiationError) and error.origin is None:
+        error.origin = origin = Origin(file, line, text, 0, len(text))
+        what, _, rest = str(error).partition("\n")
+        error.args = ("\n".join(part for part in (what, str(origin), rest) if part),)
+        return
     note = f'  File "{file}", line {line}\n    {text}'
     notes = getattr(error, "__notes__", [])
     if note not in notes and not (isinstance(error, DifferentiationError) and error.origin is not None):

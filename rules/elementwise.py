@@ -67,16 +67,18 @@ def divide(a, b):
 
     def pullback(y_bar):
         if is_static(b) and b != 0:
-            part = y_bar / b
+            a_bar = y_bar / b
         elif ndim(a) == 0 and ndim(b) == 0:
-            part = y_bar / conj(b) if y_bar and b else divide_strong(y_bar, conj(b))
+            a_bar = y_bar / conj(b) if y_bar and b else divide_strong(y_bar, conj(b))
         else:
-            part = y_bar / conj(b) if regular else divide_strong(y_bar, conj(b))
+            a_bar = y_bar / conj(b) if regular else divide_strong(y_bar, conj(b))
         if ndim(a) == 0 and ndim(b) == 0:
-            b_bar = -part * conj(y) if y_bar else -multiply_strong(part, conj(y))
+            b_bar = -a_bar * conj(y) if y_bar else -multiply_strong(a_bar, conj(y))
         else:
-            b_bar = -part * conj(y) if finite else -multiply_strong(part, conj(y))
-        return fit(part, a_shape), fit(b_bar, b_shape)
+            b_bar = (
+                -(y_bar / conj(b)) * conj(y) if finite else -multiply_strong(divide_strong(y_bar, conj(b)), conj(y))
+            )
+        return fit(a_bar, a_shape), fit(b_bar, b_shape)
 
     return y, pullback
 
@@ -132,8 +134,6 @@ def power(base, exp):
             b_bar = fit(y_bar * conj(2 * base), base_shape)
         elif is_static(exp) and exp == 3:
             b_bar = fit(y_bar * conj(3 * base * base), base_shape)
-        elif is_static(exp) and exp == 4:
-            b_bar = fit(y_bar * conj(4 * base * (base * base)), base_shape)
         elif is_static(exp) and exp == 0.5 and ndim(base) > 0:
             b_bar = fit(0.5 * y_bar / conj(y) if regular else sqrt_bar(y_bar, conj(y)), base_shape)
         elif is_static(exp) and exp < 0 and ndim(base) > 0:

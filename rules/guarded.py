@@ -1,8 +1,8 @@
 """Rules for functions of one argument whose derivative can be infinite, or not a number, somewhere.
 
 There a cotangent of zero stays zero, so `np.where(x < 1, np.exp(x), 0.0)` has gradient 0 where `exp(x)` overflows. The
-derivative is finite where the value is, unless a rule says otherwise; so the forward asks `is_finite` of the value, once
-and while it is in the cache. A scalar is asked for less: only a cotangent that is zero takes the guarded form.
+derivative is finite where the value is, unless a rule says otherwise; so the forward asks `is_finite` of the value,
+once and while it is in the cache. Of a scalar less is asked: only a cotangent that is zero takes the guarded form.
 """
 
 import numpy as np

@@ -17,9 +17,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
         if ord is None and axis is None:
             x_bar = y_bar / y * x if regular else norm_bar(y_bar, y, x, ord, axis, keepdims)
         elif ord is None:
-            x_bar = (
-                keep_dims(y_bar / y, axis, keepdims) * x if regular else norm_bar(y_bar, y, x, ord, axis, keepdims)
-            )
+            x_bar = keep_dims(y_bar / y, axis, keepdims) * x if regular else norm_bar(y_bar, y, x, ord, axis, keepdims)
         else:
             x_bar = norm_bar(y_bar, y, x, ord, axis, keepdims)
         ord_bar = order_bar(keep_dims(y_bar, axis, keepdims), keep_dims(y, axis, keepdims), x, ord, axis)

@@ -148,6 +148,8 @@ def _is_domain(value: Any) -> bool:
         return cls.__module__ in ("builtins", "numpy")
     if cls in (list, tuple):
         return all(map(_is_domain, value))
+    if cls is dict:
+        return all(map(_is_domain, value.values()))
     return issubclass(cls, _PLAIN) or (cls.__name__ == "ndarray" and cls.__module__.split(".")[0] == "cupy")
 
 

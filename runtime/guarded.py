@@ -81,7 +81,7 @@ def masked(c: Any, mask: Any) -> Any:
     """`c` where `mask` holds, and 0 elsewhere even if `c` is infinite there."""
     if type(mask) is np.ndarray and type(c) is np.ndarray:
         if mask.size > _SMALL and mask.dtype.kind == "b" and is_finite(c):
-            return c * mask.astype(c.dtype)  # np.where takes up to ten times as long
+            return c * mask  # np.where takes up to ten times as long
         return np.where(mask, c, 0) if mask.ndim else np.where(mask, c, 0)[()]
     if isinstance(c, _SCALARS):
         if isinstance(mask, (bool, np.bool_)):
@@ -93,9 +93,7 @@ def masked(c: Any, mask: Any) -> Any:
 
 def masked_out(c: Any, mask: Any) -> Any:
     """`c` where `mask` does not hold, and 0 elsewhere even if `c` is infinite there."""
-    if type(mask) is np.ndarray and type(c) is np.ndarray:
-        if mask.size > _SMALL and mask.dtype.kind == "b" and is_finite(c):
-            return c * (~mask).astype(c.dtype)
+    if type(mask) is np.ndarray and type(c) is np.ndarray and (mask.size <= _SMALL or mask.dtype.kind != "b"):
         return np.where(mask, 0, c) if mask.ndim else np.where(mask, 0, c)[()]
     return masked(c, np.logical_not(mask))
 
@@ -115,11 +113,11 @@ def share_above(a: Any, b: Any) -> Any:
 
 def take_share(c: Any, share: Any) -> Any:
     """`c * share`, where a share of 0 is exactly nothing."""
-    if _is_mask(share):
+    if type(share) is np.ndarray and share.dtype.kind == "b":
         return masked(c, share)
     if isinstance(share, float) or share is True:
         return c * share if share else masked(c, False)
-    if share is False:
+    if isinstance(share, (bool, np.bool_)):
         return masked(c, share)
     return masked(c, share != 0) * share
 

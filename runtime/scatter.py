@@ -8,7 +8,6 @@ import numpy as np
 from adcompiler.runtime.facts import is_basic, is_mask
 from adcompiler.runtime.shapes import Shape, broadcast, zeros
 
-
 # Number of elements up to which ufunc.at costs less than what would make it faster.
 _FEW = 512
 

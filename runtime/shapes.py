@@ -19,6 +19,10 @@ _NUMBERS = (float, complex, int, np.generic)
 # Number of elements up to which making an array costs less than the Python code that could avoid it.
 _SMALL = 8192
 
+# Number of elements up to which BLAS is not worth a detour, and length of a row up to which it is as exact as a sum.
+_FEW = 512
+_SHORT = 1024
+
 
 def shape(x: Any) -> Shape:
     """The shape of `x`: of an array its own, ``()`` for a number, and NumPy's reading of a list or tuple."""
@@ -60,16 +64,31 @@ def fit(c: Any, shape: Shape) -> Any:
     lengths = zip(reversed(c_shape), reversed(shape), strict=False)
     repeated = tuple(-i for i, (n, m) in enumerate(lengths, start=1) if m == 1 and n != 1)
     if repeated:
-        c = c.sum(axis=repeated, keepdims=True)
+        c = _sum_kept(c, repeated)
     return c if getattr(c, "shape", ()) == shape else broadcast(c, shape)
 
 
 def _sum_leading(c: Any, count: int) -> Any:
     """`c` summed over its first `count` axes."""
-    if count == 1 and type(c) is np.ndarray and c.ndim == 2 and c.size > _SMALL and c.dtype.char in "fdFD":
-        # BLAS is 1.5 times faster than NumPy's sum here, and 20 times where the rows are short.
-        return np.ones(len(c), c.dtype) @ c
+    if count == 1:
+        return np.ones(len(c), c.dtype) @ c if c.ndim == 2 and _is_for_blas(c) else c.sum(axis=0)
     return c.sum(axis=tuple(range(count)))
+
+
+def _sum_kept(c: Any, axes: tuple[int, ...]) -> Any:
+    """`c` summed over `axes`, which are negative and stay as axes of length 1."""
+    if len(axes) == 1 and _is_for_blas(c):
+        length = c.shape[axes[0]]
+        if axes == (-1,) and length <= _SHORT:
+            return (c @ np.ones(length, c.dtype))[..., None]
+        if axes == (-2,):
+            return (np.ones(length, c.dtype) @ c)[..., None, :]
+    return c.sum(axis=axes, keepdims=True)
+
+
+def _is_for_blas(c: Any) -> bool:
+    """Whether a product with ones is the faster sum: 1.5 times in general, and 10 to 20 times where rows are short."""
+    return type(c) is np.ndarray and c.ndim > 1 and c.size > _FEW and c.dtype.char in "fdFD"
 
 
 def broadcast(c: Any, shape: Shape) -> Any:
@@ -103,7 +122,7 @@ def expand(c: Any, shape: Shape, axis: Axis = None, keepdims: bool = False) -> A
 
 def kept_shape(shape: Shape, axis: Axis) -> Shape:
     """`shape` with length 1 along `axis` (an int, a tuple, or None for all): what a reduction with keepdims gives."""
-    if axis is None:
+    if axis is None or not shape:
         return (1,) * len(shape)
     axes = {a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))}
     return tuple(1 if i in axes else n for i, n in enumerate(shape))

@@ -1,13 +1,22 @@
 """The ways to compile a function that no public name asks for."""
 
 import functools
+import types
+from unittest import mock
 
-from adcompiler.api import _all_positional, _pullback_finisher
+from adcompiler import api
 from adcompiler.variants import Variants
+
+
+def copied(f):
+    """The same function as a new object, for which nothing has been compiled yet."""
+    clone = types.FunctionType(f.__code__, f.__globals__, f.__name__, f.__defaults__, f.__closure__)
+    clone.__kwdefaults__ = f.__kwdefaults__
+    clone.__qualname__ = f.__qualname__
+    return clone
 
 
 def pullback_not_inlined(f, *args, **kwargs):
     """`pullback` with the rules called at run time instead of being written into the text."""
-    finisher = functools.partial(_pullback_finisher, False)
-    value, make_back = Variants(f, _all_positional, finisher, False, inline=False).first(*args, **kwargs)
-    return value, make_back(len(args))
+    with mock.patch.object(api, "Variants", functools.partial(Variants, inline=False)):
+        return api.pullback(copied(f), *args, **kwargs)

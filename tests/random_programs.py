@@ -218,7 +218,7 @@ class Flow:
         a, b = self.scalar(depth - 1), self.scalar(depth - 1)
         return r.choice(
             [f"np.tanh({a} * {b})", f"({a} + {b}) * 0.5", f"np.sin({a})", f"{a} * {b}", f"np.cos({a} - {b})"]
-            + [f"{a} / ({b} ** 2 + 1.1)", f"-({a})", f"np.sum(u * {a})", f"w @ v * {a}", f"several({a}, {b})"]
+            + [f"{a} / ({b} ** 2 + 1.1)", f"-({a})", f"np.sum(u * {a})", f"(w @ v * {a})", f"several({a}, {b})"]
             + [f"pair({a}, {b})[0]", f"reduced(w, {a})", f"repeated({a}, 2)", f"pair({a}, {b}, 0.9, c, scale=d)[1]"]
             + [f"({a} if {self.condition(0)} else {b})", f"inner({a})", f"({a}) ** 2", f"(lambda t: t * {b})({a})"]
         )

@@ -13,7 +13,6 @@ from functools import reduce
 import numpy as np
 import pytest
 
-
 from adcompiler import gradient, pullback
 from adcompiler.rules.registry import lookup
 from adcompiler.runtime.project import materialize, project
@@ -97,7 +96,8 @@ def write(case, rule, literal):
     if not any(map(has_tangent, written.values.values())):
         return None
     parameters = ", ".join(written.values)
-    text = f"def plain({parameters}):\n    return {call}\n\n\ndef total({parameters}):\n    return np.sum(np.real({call}))\n"
+    plain = f"def plain({parameters}):\n    return {call}\n"
+    text = f"{plain}\n\ndef total({parameters}):\n    return np.sum(np.real({call}))\n"
     file = f"<one line {next(numbers)}: {call}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     names = written.names
@@ -117,10 +117,11 @@ def called(rule, case, y_bar):
 
 def expected(written, bars):
     """The cotangents of a written function's parameters."""
-    return [
-        materialize(project(reduce(lambda bar, i: None if bar is None else part(bar, i), origin[1:], bars[origin[0]]), x), x)
-        for x, origin in zip(written.values.values(), written.origins.values(), strict=True)
-    ]
+    found = []
+    for x, (name, *path) in zip(written.values.values(), written.origins.values(), strict=True):
+        bar = reduce(lambda bar, i: None if bar is None else part(bar, i), path, bars[name])
+        found.append(materialize(project(bar, x), x))
+    return found
 
 
 def rule_of(case):

@@ -1,4 +1,4 @@
-"""A cotangent of zero beats a partial that is infinite or nan: `np.where(regular, f(x), 0.0)` has gradient 0 elsewhere."""
+"""A cotangent of zero beats a partial that is infinite or nan: `np.where(good, f(x), 0.0)` has gradient 0 elsewhere."""
 
 import operator
 import warnings
