@@ -95,6 +95,7 @@ class _Analysis:
         self.breaks: list[list[Active]] = []
         self.continues: list[list[Active]] = []
         self.ever: Active = frozenset()
+        self.heads: dict[int, Active] = {}
         node = spec.function.source.node
         self.shared = frozenset(n for d in gast.walk(node) if isinstance(d, gast.Nonlocal) for n in d.names)
 
@@ -191,7 +192,7 @@ class _Analysis:
         return active | names if self.value(value, active, stmt) else active - names
 
     def loop(self, stmt: Any, active: Active) -> Active | None:
-        head = active
+        head = active | self.heads.get(id(stmt), frozenset())
         while True:
             self.breaks.append([])
             self.continues.append([])
@@ -199,6 +200,7 @@ class _Analysis:
             broken, continued = self.breaks.pop(), self.continues.pop()
             merged = self.join(head, back, *continued)
             if merged == head:
+                self.heads[id(stmt)] = head
                 return self.join(end, *broken)
             head = merged or frozenset()
 

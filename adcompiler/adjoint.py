@@ -102,6 +102,7 @@ class Adjoint(Reverser):
         super().__init__(spec, names, Saver(names, found, user, spec.function.cells), alias(spec))
         self.zeros = zeros
         self.unset: set[str] = set()
+        self.heads: dict[int, State] = {}
         self.body = body
         self.regions: list[Region] = []
         self.exit_states: list[dict[type, State]] = []
@@ -265,7 +266,8 @@ class Adjoint(Reverser):
     def loop(self, stmt: Any, state: State, region: Region) -> tuple[Code, Code, State]:
         broken = dict(state)
         orelse, reverse, state = self.orelse(stmt, state, region)
-        head = dict(state)
+        # Nested loops start from what was found before: cotangents only grow while the loops around them are repeated.
+        head = self.met(state, self.heads[id(stmt)]) if id(stmt) in self.heads else dict(state)
         while True:
             keep = self.snapshot()
             inner = region_of(stmt, stmt.body)
@@ -274,6 +276,7 @@ class Adjoint(Reverser):
             for name in owned:
                 wanted[name] = Bar(owned=True)
             if wanted == head:
+                self.heads[id(stmt)] = head
                 break
             self.restore(keep)
             head = wanted

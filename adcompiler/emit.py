@@ -177,7 +177,10 @@ class Emitter:
         test, body, orelse = stmt.test, stmt.body, stmt.orelse
         if not body and orelse:
             test, body, orelse = ir.Op("not", (test,)), orelse, ()
-        return gast.If(test=self.expr(test), body=self.body(body), orelse=self.block(orelse))
+        arms = self.body(body)
+        if len(orelse) == 1 and isinstance(orelse[0], ir.If):
+            return gast.If(test=self.expr(test), body=arms, orelse=self.stmt(orelse[0]))  # prints as elif
+        return gast.If(test=self.expr(test), body=arms, orelse=self.block(orelse))
 
     def body(self, block: ir.Block) -> list[gast.AST]:
         return self.block(block) or [gast.Pass()]

@@ -275,7 +275,7 @@ class Filler:
                 return value, False
             case ir.Call(ir.Static(function), (inner, _, axis, keepdims)) if function is expand:
                 return self.expanded(name, inner, axis, keepdims, value)
-        return value, lazy_cotangent and self.elementwise(name)
+        return value, lazy_cotangent and self.elementwise(name) and not self.touches_full(value, name)
 
     def elementwise(self, name: str) -> bool:
         return shape_of(self.result) is not None and shape_of(self.result) == shape_of(self.operands[name])

@@ -58,6 +58,7 @@ class Inference(Resolver):
         self.result: Kind | None = None
         self.breaks: list[list[Env]] = []
         self.continues: list[list[Env]] = []
+        self.heads: dict[int, Env] = {}
         node = spec.function.source.node
         self.outer = scope_of(node).outer
         # Variables that a nested function rebinds: nothing is known of them.
@@ -248,7 +249,9 @@ class Inference(Resolver):
     def loop(self, stmt: ir.Stmt, env: Env, once: Any) -> tuple[ir.Block, Env | None]:
         """Repeat a loop's body until the kinds at its head no longer change."""
         changed = ir.bound(stmt)
-        head = dict(env)
+        # Nested loops start from what was found before: kinds only grow while the loops around them are repeated.
+        known = self.heads.get(id(stmt))
+        head = dict(env) if known is None else _at_head([env, known], changed, id(stmt), False)
         for round_ in range(_ROUNDS + 1):
             self.breaks.append([])
             self.continues.append([])
@@ -260,6 +263,7 @@ class Inference(Resolver):
             if merged == head:
                 break
             head = merged
+        self.heads[id(stmt)] = head
         return (new,), merge([end, *broken], (id(stmt), "end"))
 
     def iteration(self, iterable: ir.Expr) -> tuple[Any, Kind | None]:
@@ -299,7 +303,8 @@ class Inference(Resolver):
                 item = None
                 for i, k in enumerate(items):
                     item = join(item, k, ("item", id(self.stmt), i))
-                item = item or Unknown()
+                if item is None:  # an empty tuple: the body never runs
+                    return Over(source, kind, Unknown()), None
             case ListOf(_, item):
                 pass
             case Known(str() | bytes()) | DictOfKinds() | Inert():

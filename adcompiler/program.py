@@ -53,6 +53,7 @@ class Root:
 
 Path = tuple[Any, ...]
 _ROUNDS = 12
+_FEW = 8
 _MANY = 4096  # items of a container that are looked at one by one
 
 
@@ -165,7 +166,8 @@ class Program:
         merged: Kind | None = None
         for item in items:
             merged = join(merged, item, kind.path)
-        return ListOf(None, merged or Unknown())
+        # A short list is known item by item, a long one by what its items have in common.
+        return ListOf(tuple(items) if len(items) <= _FEW else None, merged or Unknown())
 
     def pair_names(self, spec: Spec) -> tuple[str, str]:
         """Names for the forward and the backward of a new pair, different from all others and from the user's globals."""

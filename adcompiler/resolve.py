@@ -255,9 +255,10 @@ class Resolver:
                 return self.apply(expr, Load(expr.index), (expr.value,), (obj,), self._merged(items))
             case DictOfKinds(keys, items), Known(key) if key in keys:
                 return self.apply(expr, Load(key), (expr.value,), (obj,), items[keys.index(key)])
-        if not can_be_active(obj) and not can_be_active(index):
+        index_active = any(can_be_active(self.value(e)[1]) for e in ir.walk(expr.index) if ir.is_atom(e))
+        if not can_be_active(obj) and not index_active:
             return self.apply(expr, InertCall("no derivative"), (expr.value,), (obj,), Inert())
-        if isinstance(obj, Unknown) and not can_be_active(index):
+        if isinstance(obj, Unknown) and not index_active:
             return self.apply(expr, Dynamic(operator.getitem), (expr.value, expr.index), (obj, index), Unknown())
         callee = self.missing(
             UnsupportedSyntaxError, "this index of a container", "Only constant keys and integers are followed.", "Use one."
@@ -538,6 +539,10 @@ class Resolver:
             return IntArray(1, self.fresh)
         if callee.key in _INTEGER_KEYS and numbers and all(isinstance(k, Int) for k in numbers):
             return Int() if rule.kind in ("scalar", "elementwise", "elementwise_real") else Number()
+        if callee.key in (np.array, np.asarray):
+            kind = _array_kind(next(iter(operands.values())), operands.get("dtype"), self.fresh)
+            if kind is not None:
+                return kind
         if callee.key in (operator.pow, pow) and _may_turn_complex(list(operands.values())):
             return Scalar(False)
         if rule.kind is None and not rule.builtin:
@@ -691,6 +696,21 @@ class Resolver:
 
 
 _WRITERS = ("append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "popitem", "sort", "reverse", "add")
+
+
+def _array_kind(value: Kind, dtype: Any, fresh: Any) -> Kind | None:
+    """The kind of `np.array(value)` where the nesting of a display says it, else None."""
+    if not (dtype is None or (isinstance(dtype, Known) and dtype.value in (None, float, np.float64))):
+        return None
+    depth, leaves = 0, [value]
+    while leaves and all(isinstance(k, TupleOf) or (isinstance(k, ListOf) and k.items is not None) for k in leaves):
+        depth, leaves = depth + 1, [i for k in leaves for i in k.items]  # type: ignore[attr-defined]
+    numbers = [numeric(k) for k in leaves]
+    if not leaves or not depth or not all(isinstance(k, Scalar | Int) for k in numbers):
+        return None
+    if all(isinstance(k, Int) for k in numbers) and dtype is None:
+        return IntArray(depth, fresh)
+    return Array(depth, all(not isinstance(k, Scalar) or k.real for k in numbers), fresh)
 
 
 def _may_turn_complex(kinds: list[Any]) -> bool:

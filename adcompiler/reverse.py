@@ -453,7 +453,8 @@ class Reverser:
         saved = self.names.fresh("saved")
         self.saver.mark(saved)
         run = ir.Call(ir.Static(pair, pair.forward_name), self.passed(value))
-        forward: Code = [ir.Unpack(ir.Targets((stmt.target, saved)), run, stmt.origin)]
+        forward: Code = self.looked_up(value)
+        forward += [ir.Unpack(ir.Targets((stmt.target, saved)), run, stmt.origin)]
         back = ir.Call(ir.Static(pair, pair.backward_name), (ir.Name(saved), ir.Name(self.bar(stmt.target))))
         names = [a.id if on and isinstance(a, ir.Name) else None for a, on in zip(value.args, mask, strict=True)]
         wanted = [n for n, on in zip(names, mask, strict=True) if on]
@@ -464,6 +465,14 @@ class Reverser:
         elif wanted[0] is not None:
             self.add(wanted[0], back, state, code, maybe=maybe[0])
         return forward
+
+    def looked_up(self, value: ir.Apply) -> Code:
+        """A read of a local function that may be unbound: Python complains about it before the call."""
+        func = value.spelled.func if isinstance(value.spelled, ir.Call) else None
+        bound = self.saver.definite.before.get(id(self.stmt))
+        if isinstance(func, ir.Name) and bound is not None and func.id not in bound and func.id in self.saver.user_names:
+            return [ir.Do(func, self.stmt.origin)]
+        return []
 
     def passed(self, value: ir.Apply) -> tuple[ir.Expr, ...]:
         """The arguments of a compiled callee, which may keep them: what somebody else writes later is passed as a copy."""
@@ -480,6 +489,10 @@ class Reverser:
     def built(self, value: ir.Apply, y_bar: ir.Expr, bar: Bar, state: State, code: Code) -> None:
         """A display: each entry of its cotangent goes to its item."""
         if isinstance(value.spelled, ir.DictOf):
+            if any(isinstance(item, ir.Name) and ir.Name(self.bar(item.id)) == y_bar for _, item in value.spelled.items):
+                held = ir.Name(self.names.fresh("c"))  # the display takes the name of one of its items
+                code.append(ir.Assign(held.id, y_bar))
+                y_bar = held
             for (key, item), _ in zip(value.spelled.items, value.kinds, strict=True):
                 if isinstance(item, ir.Name) and item.id in self.active and key is not None:
                     self.add(item.id, ir.Call(ir.Attr(y_bar, "get"), (key,)), state, code, maybe=True)
@@ -787,8 +800,8 @@ class _Linker:
         if name in self.instance.forward:
             return self.local(name)
         arg = self.args[name]
-        reads_target = any(n == self.target for n in ir.reads(arg)) if isinstance(arg, ir.Expr) else False
-        if reads_target:
+        parts = arg if isinstance(arg, tuple) else (arg,)
+        if any(n == self.target for part in parts for n in ir.reads(part)):
             return self.r.primal(arg, self.target)
         return ir.Seq("tuple", arg) if isinstance(arg, tuple) else arg  # type: ignore[no-any-return]
 

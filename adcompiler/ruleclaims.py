@@ -86,7 +86,7 @@ _KIND_TESTS: dict[str, Callable[["Application"], bool]] = {
     "number": lambda call: np.asarray(call.y).dtype.kind in "bifcu",
     "int": lambda call: isinstance(call.y, (int, np.integer)),
     "bool": lambda call: isinstance(call.y, (bool, np.bool_)) or np.asarray(call.y).dtype.kind == "b",
-    "tuple": lambda call: isinstance(call.y, tuple),
+    "tuple": lambda call: isinstance(call.y, (tuple, list, np.ndarray)),
 }
 
 

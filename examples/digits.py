@@ -84,7 +84,7 @@ def step(loss_and_gradient, params, velocity, rate, batch):
 
 def train(loss_and_gradient, params, images, labels, steps, rng):
     """The trained parameters; the learning rate falls linearly to zero."""
-    velocity = tree_map(np.zeros_like, params)
+    velocity = {name: np.zeros_like(value) for name, value in params.items()}
     one_hot = np.eye(10)[labels]
     with tqdm(range(steps), desc="training", unit="step") as bar:
         for number in bar:
@@ -99,7 +99,7 @@ def train(loss_and_gradient, params, images, labels, steps, rng):
 
 def time_per_step(loss_and_gradient, params, batch, repeats=200):
     """Microseconds of the fastest of many equal steps."""
-    velocity = tree_map(np.zeros_like, params)
+    velocity = {name: np.zeros_like(value) for name, value in params.items()}
     times = []
     for _ in range(repeats):
         start = time.perf_counter()

@@ -16,6 +16,7 @@ from adcompiler.runtime.reduction import (
     degrees_of_freedom,
     diff_bar,
     keep_dims,
+    middle,
     midpoints,
     product_of_others,
     reverse_cumsum,
@@ -145,8 +146,8 @@ def average(a, axis=None, weights=None, *, keepdims=False):
 @rrule(np.median, result="fresh", kind="reduction")
 def median(a, axis=None, *, keepdims=False):
     y = np.median(a, axis=axis, keepdims=keepdims)
-    lower = tie_hits(a, np.quantile(a, 0.5, axis=axis, method="lower", keepdims=True), axis, True)
-    higher = tie_hits(a, np.quantile(a, 0.5, axis=axis, method="higher", keepdims=True), axis, True)
+    lower = tie_hits(a, middle(a, axis, False), axis, True)
+    higher = tie_hits(a, middle(a, axis, True), axis, True)
 
     def pullback(y_bar):
         half = 0.5 * y_bar

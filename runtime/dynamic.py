@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.containers import one_item
 from adcompiler.runtime.errors import NoRuleError, UnsupportedSyntaxError
 from adcompiler.runtime.tangents import unthunk
 
@@ -118,6 +119,8 @@ def _by_key(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwargs: d
     count = len(args) + len(kwargs)
     if _is_inert(key):
         return _plain(key, count)
+    if key is operator.getitem and type(args[0]) in (list, tuple, dict):
+        return _item(args[0])
     foreign = [a for a in (*args, *kwargs.values()) if not _is_domain(a)]
     rules = _lookup(key, tuple(map(type, args)))
     if foreign:
@@ -131,6 +134,25 @@ def _by_key(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwargs: d
     if isinstance(key, types.FunctionType) and not foreign_module(key):
         return _by_source(key, wanted, args, kwargs)
     raise _no_rule(key, foreign)
+
+
+def _item(container: Any) -> Resolved:
+    """An item of a container: its cotangent is the container's with that one entry."""
+
+    def forward(container: Any, key: Any) -> Any:
+        return container[key], key
+
+    def backward(key: Any, y_bar: Any) -> Any:
+        if isinstance(container, dict):
+            return {key: y_bar}, None
+        if isinstance(key, slice):
+            entries: list[Any] = [None] * len(container)
+            entries[key] = y_bar if y_bar is not None else [None] * len(entries[key])
+        else:
+            entries = one_item(len(container), key, y_bar)
+        return entries, None
+
+    return Resolved(forward, backward)
 
 
 def foreign_module(function: Any) -> bool:

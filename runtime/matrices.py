@@ -53,7 +53,7 @@ def cofactors(a: Any, det: Any) -> Any:
 
 def slogdet_bar(y_bar: Any, a: Any, sign: Any) -> Any:
     """The cotangent of `a` in ``sign, logabsdet = np.linalg.slogdet(a)``; a real sign does not vary."""
-    weight = y_bar[1]
+    weight = None if y_bar[1] is None else np.real(y_bar[1])
     if y_bar[0] is not None and np.iscomplexobj(sign):
         turn = 1j * np.imag(y_bar[0] * conj(sign))
         weight = turn if weight is None else weight + turn
@@ -120,6 +120,7 @@ def eigh_bar(y_bar: Any, w: Any, v: Any, uplo: str) -> Any:
     Eigenvectors of equal eigenvalues are no function of `a`: raises DifferentiationError if they count.
     """
     w_bar, v_bar = y_bar
+    w_bar = None if w_bar is None else np.real(w_bar)
     inner = 0.0 if w_bar is None else w_bar[..., None, :] * np.eye(w.shape[-1], dtype=w.dtype)
     if v_bar is not None:
         turn = adjoint(v) @ v_bar
@@ -139,6 +140,8 @@ def svd_bar(y_bar: Any, a: Any, y: Any, compute_uv: bool) -> Any:
     """The cotangent of `a` in ``y = np.linalg.svd(a)``: Wan and Zhang (2019), "Automatic differentiation for complex
     valued SVD", with the two terms of the singular vectors joined, so that the polar factor needs distinct values no
     more than it does by itself."""
+    if compute_uv and y_bar[1] is not None:
+        y_bar = y_bar[0], np.real(y_bar[1]), y_bar[2]
     if not compute_uv:
         u, _, vh = np.linalg.svd(a, full_matrices=False)
         return (u * y_bar[..., None, :]) @ vh

@@ -53,6 +53,8 @@ def order_bar(c: Any, y: Any, x: Any, ord: Any, axis: Axis) -> Any:
 
 
 def _matrix_norm_bar(c: Any, y: Any, x: Any, ord: Any, axes: tuple[int, ...]) -> Any:
+    if not x.size:
+        return np.zeros(x.shape, x.dtype)
     if ord in (None, "fro", "f"):
         return multiply_strong(divide_singular(c, y), x)
     if ord in (1, -1, np.inf, -np.inf):

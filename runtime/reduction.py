@@ -11,7 +11,7 @@ import numpy as np
 
 from adcompiler.runtime.elementary import is_finite
 from adcompiler.runtime.guarded import masked
-from adcompiler.runtime.shapes import Axis, Shape, conj, dtype_of, expand, fit, ndim, shape, size
+from adcompiler.runtime.shapes import Axis, Shape, conj, dtype_of, expand, fit, kept_shape, ndim, shape, size
 
 
 def keep_dims(c: Any, axis: Axis, keepdims: bool) -> Any:
@@ -68,17 +68,37 @@ def tie_hits(x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
 def share(c: Any, hit: Any, axis: Axis, keepdims: bool) -> Any:
     """The cotangent `c` of an extremum over `axis`, in equal parts to the elements that attain it."""
     count = np.count_nonzero(hit)
+    if not count:
+        return np.zeros(np.shape(hit), dtype_of(c))
     if axis is None:
         if type(hit) is not np.ndarray or ndim(c):
-            return masked(c if count <= 1 else c / count, hit)
+            return masked(c if count == 1 else c / count, hit)
         bar = np.zeros(hit.shape, dtype_of(c))
-        bar[hit] = c if count <= 1 else c / count
+        bar[hit] = c if count == 1 else c / count
         return bar
     c = keep_dims(c, axis, keepdims)
     if count != size(c):
         # Counted in the dtype of c: a count in int64 would make the cotangent of a float32 array float64.
         c = c / hit.sum(axis=axis, keepdims=True, dtype=getattr(c, "dtype", float))
     return masked(c, hit)
+
+
+def middle(x: Any, axis: Axis, higher: bool) -> Any:
+    """The lower or the higher of the two middle elements over `axis`, which is kept; nan where there is one, or nothing.
+
+    np.quantile has methods for this, but neither for complex numbers nor for size 0.
+    """
+    x = np.asarray(x)
+    kept = kept_shape(x.shape, axis)
+    count = axis_count(x, axis)
+    if not count or not x.size:
+        return np.full(kept, np.nan)
+    axes = _axes(axis, x.ndim)
+    rows = np.moveaxis(x, axes, range(-len(axes), 0)).reshape((-1, count))
+    ranks = (count // 2 if higher else (count - 1) // 2, count - 1)
+    ordered = np.partition(rows, ranks, axis=-1)  # nan comes last
+    last = ordered[:, -1]
+    return np.where(last != last, last, ordered[:, ranks[0]]).reshape(kept)
 
 
 def product_of_others(x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
@@ -139,7 +159,7 @@ def diff_bar(c: Any, x_shape: Shape, n: int, axis: int) -> Any:
 def average_bar_a(c: Any, weights: Any, a_shape: Shape, axis: Axis, keepdims: bool) -> Any:
     """The cotangent of `a` in ``np.average(a, axis, weights)``."""
     if weights is None:
-        return expand(c / count_of(a_shape, axis), a_shape, axis, keepdims)
+        return expand(c / (count_of(a_shape, axis) or 1), a_shape, axis, keepdims)
     spread = np.conj(_spread_weights(weights, a_shape, axis))
     return keep_dims(c, axis, keepdims) * spread / spread.sum(axis=axis, keepdims=True)
 
@@ -184,6 +204,8 @@ def midpoints(y: Any, axis: int) -> Any:
 def trapezoid_bar_y(c: Any, y_shape: Shape, x: Any, dx: Any, axis: int) -> Any:
     """The cotangent of `y` in ``np.trapezoid(y, x, dx, axis)``: half the widths of the intervals on both sides."""
     axis = axis % len(y_shape)
+    if not y_shape[axis]:
+        return np.zeros(y_shape)
     between = tuple(n - 1 if a == axis else n for a, n in enumerate(y_shape))
     bar = np.broadcast_to(0.5 * keep_dims(c, axis, False) * conj(_widths(x, dx, len(y_shape), axis)), between)
     ends = [(0, 0)] * len(y_shape)

@@ -194,3 +194,36 @@ def test_float32_stays_float32(key):
     array = np.arange(1, 7, dtype=np.float32).reshape(2, 3)
     bar = pulled_back(key, array, axis=1, y_bar=np.ones(2, np.float32))
     assert bar.dtype == np.float32
+
+
+@pytest.mark.filterwarnings("ignore:Mean of empty slice:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize(
+    ("key", "shape", "kwargs"),
+    [
+        (np.median, (2, 0), {"axis": 0}),
+        (np.median, (2, 0), {"axis": 1}),
+        (np.median, (0,), {}),
+        (np.mean, (2, 0), {"axis": 0}),
+        (np.average, (2, 0), {"axis": 1}),
+        (np.trapezoid, (2, 0), {}),
+        (np.linalg.norm, (2, 0), {"axis": 1}),
+        *((np.linalg.norm, (2, 0), {"ord": order}) for order in (None, "fro", 1, 2, "nuc")),
+    ],
+)
+def test_size_0(key, shape, kwargs):
+    """The cotangent of nothing is nothing."""
+    y = key(np.ones(shape), **kwargs)
+    assert pulled_back(key, np.ones(shape), y_bar=np.ones_like(y)[()], **kwargs).shape == shape
+
+
+def test_median_of_complex_numbers():
+    """NumPy orders them by their real parts first."""
+    bar = pulled_back(np.median, np.array([3.0 + 1j, 1.0, 2.0, 2.0 + 1j]), y_bar=1.0 + 0j)
+    assert bar.tolist() == [0.0, 0.0, 0.5, 0.5]
+
+
+def test_median_with_nan():
+    """A row with nan has the median nan, whose cotangent the nan gets; the others are as usual."""
+    array = np.array([[1.0, np.nan, 3.0], [1.0, 2.0, 3.0]])
+    bar = pulled_back(np.median, array, axis=1, y_bar=np.ones(2))
+    assert bar.tolist() == [[0.0, 1.0, 0.0], [0.0, 1.0, 0.0]]
