@@ -22,6 +22,7 @@ from adcompiler import ir
 from adcompiler.adjoint import Pair
 from adcompiler.emit import Emitter
 from adcompiler.fold import fold
+from adcompiler.liveness import drop
 from adcompiler.release import release
 from adcompiler.simplify import simplify
 
@@ -102,7 +103,8 @@ def forward_block(pair: Pair) -> ir.Block:
         return tuple(out)
 
     function = pair.spec.function
-    return _still_local(pair) + fold(finish(pair.forward), function.locals | function.cells | frozenset(pair.params))
+    mine = function.locals | function.cells | frozenset(pair.params)
+    return _still_local(pair) + drop(fold(finish(pair.forward), mine), mine | frozenset(_recorded(pair)))
 
 
 def _still_local(pair: Pair) -> ir.Block:
@@ -113,6 +115,13 @@ def _still_local(pair: Pair) -> ir.Block:
 
 def _reads_in(block: ir.Block) -> set[str]:
     return {n for s in ir.statements(block) for e in ir.expressions(s) for n in ir.reads(e)}
+
+
+def _recorded(pair: Pair) -> set[str]:
+    """The names that some record holds."""
+    calls = (s.value for s in ir.statements(pair.forward) if isinstance(s, ir.Do))
+    appended = (e for e in calls if isinstance(e, ir.Call) and isinstance(e.func, ir.Attr) and e.func.name == "append")
+    return {*pair.saved, *(n for e in appended for n in ir.reads(e))}
 
 
 def backward_block(pair: Pair, single_use: bool) -> ir.Block:

@@ -75,9 +75,7 @@ def divide(a, b):
         if ndim(a) == 0 and ndim(b) == 0:
             b_bar = -a_bar * conj(y) if y_bar else -multiply_strong(a_bar, conj(y))
         else:
-            b_bar = (
-                -(y_bar / conj(b)) * conj(y) if finite else -multiply_strong(divide_strong(y_bar, conj(b)), conj(y))
-            )
+            b_bar = -(y_bar / conj(b)) * conj(y) if finite else -multiply_strong(divide_strong(y_bar, conj(b)), conj(y))
         return fit(a_bar, a_shape), fit(b_bar, b_shape)
 
     return y, pullback

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 
 from adcompiler.rules.registry import non_differentiable, rrule
-from adcompiler.runtime.facts import is_static
+from adcompiler.runtime.elementary import can_divide, is_finite
+from adcompiler.runtime.facts import is_basic, is_mask, is_static
 from adcompiler.runtime.shapes import fit
 
 # Steps and predicates, entry by entry
@@ -19,11 +20,12 @@ non_differentiable(np.isfinite, np.isinf, np.isnan, np.isposinf, np.isneginf, np
 non_differentiable(np.isreal, np.iscomplex, np.isclose, kind="elementwise")
 non_differentiable(np.round, np.around, np.ndarray.round, kind="elementwise")
 
-# Questions about a whole array
+# Questions about a whole array, answered by one bool
 
-non_differentiable(np.array_equal, np.array_equiv, np.allclose, np.isscalar, np.iterable, kind="bool")
-non_differentiable(np.iscomplexobj, np.isrealobj, np.shares_memory, np.may_share_memory, np.isdtype, kind="bool")
-non_differentiable(np.issubdtype, np.can_cast, kind="bool")
+non_differentiable(is_finite, can_divide, is_static, is_basic, is_mask, kind="int")
+non_differentiable(np.array_equal, np.array_equiv, np.allclose, np.isscalar, np.iterable, kind="int")
+non_differentiable(np.iscomplexobj, np.isrealobj, np.shares_memory, np.may_share_memory, np.isdtype, kind="int")
+non_differentiable(np.issubdtype, np.can_cast, kind="int")
 non_differentiable(np.all, np.any, np.ndarray.all, np.ndarray.any, np.isin, kind="number")
 non_differentiable(np.ndim, np.size, np.count_nonzero, kind="number")
 non_differentiable(np.shape, kind="tuple")

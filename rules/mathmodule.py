@@ -292,5 +292,5 @@ if hasattr(math, "fma"):
 
 non_differentiable(math.floor, math.ceil, math.trunc, kind="int")
 non_differentiable(math.comb, math.factorial, math.gcd, math.isqrt, math.lcm, math.perm, kind="int")
-non_differentiable(math.isclose, math.isfinite, math.isinf, math.isnan, kind="bool")
+non_differentiable(math.isclose, math.isfinite, math.isinf, math.isnan, kind="int")
 non_differentiable(math.ulp, kind="scalar")

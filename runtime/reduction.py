@@ -84,7 +84,7 @@ def share(c: Any, hit: Any, axis: Axis, keepdims: bool) -> Any:
 
 
 def middle(x: Any, axis: Axis, higher: bool) -> Any:
-    """The lower or the higher of the two middle elements over `axis`, which is kept; nan where there is one, or nothing.
+    """The lower or higher of the two middle elements over `axis`, which is kept; nan if there is a nan, or nothing.
 
     np.quantile has methods for this, but neither for complex numbers nor for size 0.
     """

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from adcompiler import gradient
 from adcompiler.rules.registry import all_non_differentiable, is_non_differentiable, lookup
 from adcompiler.testing import case, check_rule
 
@@ -37,3 +38,12 @@ def test_what_carries_its_argument_is_not_declared_inert(key):
 def test_what_is_declared(key):
     """Steps, positions, predicates, fillings and descriptions."""
     assert is_non_differentiable(key) is not None
+
+
+def test_answers_about_a_whole_array_are_single_numbers():
+    """They multiply a number without giving it a shape."""
+
+    def f(s, x):
+        return np.sum(s * np.array_equal(x, x) * 2.0) + s * np.isscalar(x)
+
+    assert gradient(f)(2.0, np.ones(3)) == 2.0
