@@ -93,19 +93,18 @@ class Aliases:
     def _held(self) -> set[str]:
         return {OUTSIDE, *(n for n in self.parent if n.startswith("<argument>"))}
 
-    def is_written(self, stmt: ir.Stmt, name: str, after: bool = False) -> bool:
-        """Whether the block that a name has at a statement may be written in place somewhere."""
+    def is_written(self, stmt: ir.Stmt, name: str, after: bool = False, outside: bool = False) -> bool:
+        """Whether the block that a name has at a statement may be written in place somewhere.
+
+        `outside` says that another function of the program writes memory from outside.
+        """
         node = self.node(stmt, name, after)
         written = {self.find(w) for w in self.written}
+        if outside:
+            written.add(self.find(OUTSIDE))
         if node is None:
             return any(self.find(n) in written for n in self.parent if n.split("@")[0] == name)
         return self.find(node) in written
-
-    @property
-    def outside_written(self) -> bool:
-        """Whether memory from outside may be written in place."""
-        return self.find(OUTSIDE) in {self.find(w) for w in self.written}
-
 
 def alias(spec: Spec) -> Aliases:
     """The alias classes of a specialisation, computed once; in a recursion its own calls are taken at their worst."""
@@ -271,6 +270,10 @@ class _Builder:
                     self.written(value.args[i])
                 if callee.writes_outside:
                     self.a.written.add(OUTSIDE)
+            case InertCall("of an object without derivative"):
+                for arg, arg_kind in zip(value.args, value.kinds, strict=False):
+                    if not is_scalar(arg_kind):
+                        self.link(OUTSIDE, self.resolve(arg))
             case InertCall(why):
                 linked = value.args if why in ("stop_gradient", "integers") else ()
             case Build() | Load() | PathLoad():
@@ -279,8 +282,10 @@ class _Builder:
                 linked = value.args
             case Missing() | Dynamic():
                 linked, outside = value.args, True
-                for arg in value.args:
+                for arg, arg_kind in zip(value.args, value.kinds, strict=False):
                     self.written(arg)
+                    if not is_scalar(arg_kind):
+                        self.link(OUTSIDE, self.resolve(arg))  # it may be kept, there or in another argument
         if is_scalar(kind) or isinstance(kind, Known | Inert):
             return []
         return [self.resolve(arg) for arg in linked] + ([OUTSIDE] if outside else [])

@@ -40,6 +40,8 @@ Argnums = int | str | tuple[int | str, ...]
 def _names(signature: inspect.Signature, argnums: Argnums) -> tuple[tuple[str, int | None], ...]:
     """The wanted arguments as (parameter, position inside `*args` or None)."""
     wanted = argnums if isinstance(argnums, tuple) else (argnums,)
+    if any(isinstance(a, bool) or not isinstance(a, int | str) for a in wanted):
+        raise TypeError(f"argnums is an int, a parameter name, or a tuple of these, not {argnums!r}")
     positional = [p for p in signature.parameters.values() if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
     out: list[tuple[str, int | None]] = []
     for a in wanted:
@@ -127,6 +129,8 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
 
 def _transform(f: Any, argnums: Argnums, mode: str) -> Callable[..., Any]:
     function, options = _function_of(f)
+    if isinstance(argnums, list):
+        raise TypeError(f"argnums is an int, a parameter name, or a tuple of these, not {argnums!r}")
     store = _store(f)
     key = (mode, argnums)
     variants = store.get(key)
@@ -402,7 +406,10 @@ def _store(f: Any) -> dict[Any, Any]:
     if isinstance(f, Differentiable):
         return f._store
     try:
-        return f.__dict__.setdefault("__adcompiler_variants__", {})  # type: ignore[no-any-return]
+        owner, store = f.__dict__.get("__adcompiler_variants__", (None, None))
+        if owner is not f:  # functools.wraps copies the attributes of what it wraps
+            f.__dict__["__adcompiler_variants__"] = f, (store := {})
+        return store  # type: ignore[return-value]
     except AttributeError:
         return {}
 

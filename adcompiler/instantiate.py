@@ -28,6 +28,7 @@ from adcompiler.lattice import (
     shape_of,
 )
 from adcompiler.ruletext import Choose, Let, RuleText
+from adcompiler.runtime.containers import real_part
 from adcompiler.runtime.elementary import can_divide, is_finite
 from adcompiler.runtime.facts import is_basic, is_mask, is_static
 from adcompiler.runtime.shapes import conj, expand, fit, ndim, real, shape, size
@@ -250,7 +251,8 @@ class Filler:
         lets, value = self.slice(value)
         value, lazy = self.root(name, value, lazy_cotangent)
         if is_real(self.operands[name]) and not real_value and numeric(self.operands[name]) is not None:
-            value = ir.Call(ir.Static(real, "real"), (value,))
+            part = (real, "real") if numeric(self.result) is not None else (real_part, "real_part")
+            value = ir.Call(ir.Static(*part), (value,))
         return Cotangent(lets, value, lazy)
 
     def slice(self, value: ir.Expr) -> tuple[tuple[Let, ...], ir.Expr]:

@@ -86,6 +86,7 @@ class Inference(Resolver):
     def block(self, block: ir.Block, env: Env | None) -> tuple[ir.Block, Env | None]:
         """The resolved block and the kinds at its end (None if control never gets there)."""
         out: list[ir.Stmt] = []
+        outer = self.extra
         for stmt in block:
             if env is None:
                 break
@@ -93,6 +94,7 @@ class Inference(Resolver):
             new, env = self.statement(stmt, env)
             out.extend(self.extra)
             out.extend(new)
+        self.extra = outer
         return tuple(out), env
 
     def statement(self, stmt: ir.Stmt, env: Env) -> tuple[ir.Block, Env | None]:
@@ -143,6 +145,7 @@ class Inference(Resolver):
 
     def stmt_Store(self, stmt: ir.Store, env: Env) -> tuple[ir.Block, Env]:
         kind = self.value(stmt.place.value)[1]
+        self.program.volatile |= isinstance(stmt.place, ir.Attr) or isinstance(kind, Unknown | Inert)
         if numeric(kind) is None and kind is not None:
             self.program.escaped = True  # a container changes: what was seen in containers no longer holds
         return (stmt,), env

@@ -18,6 +18,7 @@ from adcompiler.lattice import (
     Array,
     DictOfKinds,
     Inert,
+    Int,
     IntArray,
     Kind,
     Known,
@@ -118,12 +119,17 @@ class Program:
         # What the program itself may change while it runs: globals that it rebinds, containers that it writes or hands out.
         self.rebound: set[tuple[int, str]] = set()
         self.escaped = False
+        # Whether something of unknown effect runs: flags outside may change under it.
+        self.volatile = False
 
     # --- sources ----------------------------------------------------------------------------------------
 
     def source_kind(self, value: Any, path: Path) -> Kind:
         """The kind of a value found at `path`; it becomes a guard."""
         kind = observe(value, path)
+        if self.volatile and path[0].form in ("global", "cell") and isinstance(kind, Known):
+            self.guards[path] = Guard(path, Unknown() if _unsettled(kind) is not kind else kind, type(value))
+            return _unsettled(kind)
         self.guards.setdefault(path, Guard(path, kind, type(value)))
         return kind
 
@@ -144,6 +150,8 @@ class Program:
 
     def cell_kind(self, cell: Any, name: str) -> Kind:
         """The kind of a captured variable."""
+        if (id(cell), name) in self.rebound:
+            return Unknown()
         try:
             value = cell.cell_contents
         except ValueError:
@@ -229,7 +237,7 @@ class Program:
     ) -> None:
         names = Names(_identifiers(source))
         scope = scope_of(source.node)
-        self.rebound |= {(id(globals_), name) for name in scope.outer}
+        self.rebound |= {(id(cells.get(name, globals_)), name) for name in scope.outer}
         function = lower(source, frozenset(cells) | frozenset(captures), names)
         function = ir.Function(
             function.name,
@@ -252,9 +260,9 @@ class Program:
         while True:
             self._round += 1
             self._assumed, self._changed = False, False
-            facts = (len(self.rebound), self.escaped)
+            facts = (len(self.rebound), self.escaped, self.volatile)
             self._visit(spec)
-            if facts != (len(self.rebound), self.escaped):
+            if facts != (len(self.rebound), self.escaped, self.volatile):
                 for other in self.specs.values():
                     other.settled = False
             elif not (self._assumed and self._changed) or self._round > _ROUNDS:
@@ -333,6 +341,14 @@ def shape_numbers(kinds: tuple[Kind, ...]) -> dict[Any, Any]:
     for kind, canon in zip(kinds, canonical(kinds), strict=True):
         visit(kind, canon)
     return back
+
+
+def _unsettled(kind: Known) -> Kind:
+    """The kind of a flag that may change while the function runs."""
+    value = kind.value
+    if isinstance(value, bool | int):
+        return Int()
+    return Inert() if isinstance(value, str | bytes) else Unknown() if value is None else kind
 
 
 def _definition(closure: Any) -> Any:

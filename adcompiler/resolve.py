@@ -12,6 +12,7 @@ import types
 from dataclasses import replace
 from typing import Any
 
+import gast
 import numpy as np
 
 from adcompiler import ir
@@ -53,6 +54,7 @@ from adcompiler.program import Spec, shape_numbers, signature_of
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime.containers import cell_of
 from adcompiler.runtime.marks import stop_gradient
+from adcompiler.scope import loads
 from adcompiler.transfer import as_dict, broadcast_kind, result_kind
 
 BINARY = {
@@ -90,6 +92,8 @@ class Resolver:
 
     def apply(self, spelled: ir.Expr, callee: Any, args: Any, kinds: Any, kind: Kind | None) -> tuple[ir.Expr, Kind | None]:
         """An `Apply` and its kind; the kind is bottom as long as an operand's is."""
+        if isinstance(callee, Missing) or (isinstance(callee, Dynamic) and (callee.key is None or isinstance(callee.key, str))):
+            self.program.volatile = True
         if isinstance(callee, Missing | Dynamic):
             self.program.escaped |= any(isinstance(k, Observed | ListOf | DictOfKinds) for k in kinds)
         if any(k is None for k in kinds):
@@ -307,7 +311,7 @@ class Resolver:
         if number is not None:
             return self._array_attribute(expr, obj, name)
         if not can_be_active(obj):
-            return self.apply(expr, InertCall("no derivative"), (), (), Inert())
+            return self.apply(expr, InertCall("no derivative"), (), (), Unknown())
         callee = self.missing(
             UnsupportedSyntaxError,
             f"the attribute .{name} of an object",
@@ -400,7 +404,7 @@ class Resolver:
                 key = getattr(float, func.name, None)
             return self._keyed(expr, key, (func.value, *expr.args), [obj, *kinds], f"the method .{func.name}()")
         if isinstance(obj, Inert):
-            return self.apply(expr, InertCall("of an object without derivative"), self._operands(expr, expr.args), kinds, Inert())
+            return self._effect(expr, self._operands(expr, expr.args), kinds, "of an object without derivative", func.name)
         if isinstance(obj, Unknown):
             kinds = [obj, *kinds]
             args = (func.value, *expr.args, *(v for _, v in expr.kwargs))
@@ -413,6 +417,18 @@ class Resolver:
             "Build a new list or tuple instead." if func.name in _WRITERS else "Read the items by index or in a loop.",
         )
         return self.apply(expr, callee, (func.value, *self._operands(expr, expr.args)), (obj, *kinds), Unknown())
+
+    def _effect(self, expr: ir.Call, args: Any, kinds: Any, why: str, name: str) -> tuple[ir.Expr, Kind | None]:
+        """A call for its effects (logging, printing): nothing active comes out, unless its value is used."""
+        if isinstance(self.stmt, ir.Do):
+            return self.apply(expr, InertCall(why), args, kinds, Inert())
+        callee = self.missing(
+            NoRuleError,
+            f"{name}() has no derivative rule",
+            "Its result is used here, and it was given a value that carries a derivative.",
+            "Compute it without, or register a rule with @rrule.",
+        )
+        return self.apply(expr, callee, args, kinds, Inert())
 
     def known_call(self, expr: ir.Call, function: Any, kinds: list[Any]) -> tuple[ir.Expr, Kind | None]:
         """A call of an object known at compile time."""
@@ -455,10 +471,10 @@ class Resolver:
             return self.rule(expr, RuleCall(rules, key), args, expr.kwargs)
         if isinstance(key, types.FunctionType) and _root_module(key) not in _LIBRARIES:
             if _root_module(key) in _EFFECTS_ONLY:
-                return self.apply(expr, InertCall("used for its effects"), (), (), Inert())
+                return self._effect(expr, self._operands(expr, args), kinds, "used for its effects", name)
             return self._source(expr, key)
         if _root_module(key) in _EFFECTS_ONLY and not isinstance(key, type) and _root_module(key) != "builtins":
-            return self.apply(expr, InertCall("used for its effects"), (), (), Inert())
+            return self._effect(expr, self._operands(expr, args), kinds, "used for its effects", name)
         if _root_module(key) == "adcompiler":
             callee = self.missing(
                 UnsupportedSyntaxError,
@@ -509,10 +525,26 @@ class Resolver:
             missing = self.missing(NoRuleError, f"the rule of {_full_name(callee.key, rule.name)} {error}", "", "Write it another way.")
             operands = self._operands(expr, args)
             return self.apply(expr, missing, operands, self.kinds_of_args(operands), Unknown())
+        if callee.key in (sum, max, min) and any(self._holds_containers(b) for b in bound.values()):
+            missing = self.missing(
+                UnsupportedSyntaxError, f"{callee.key.__name__}() of lists or tuples", "", "Combine the items in a loop."
+            )
+            operands = self._operands(expr, args)
+            return self.apply(expr, missing, operands, self.kinds_of_args(operands), Unknown())
         expr, bound = self._as_arrays(expr, rule, bound)
         kinds = tuple(self._bound_kind(b) for b in bound.values())
         kind = self._rule_kind(callee, as_dict(tuple(bound), kinds))
         return self.apply(expr, callee, bound.values(), kinds, kind)
+
+    def _holds_containers(self, value: Any) -> bool:
+        """Whether an argument of `sum`, `max` or `min` has items that are containers, or is one of several that are."""
+        kinds = [self.value(v)[1] for v in value] if isinstance(value, tuple) else [self.value(value)[1]]
+        if isinstance(value, tuple) and len(value) == 1 or not isinstance(value, tuple):
+            kinds = [self.program.deep_kind(k) for k in kinds if k is not None]
+            items = [i for k in kinds if isinstance(k, TupleOf | ListOf) for i in (k.items or (k.item,))]  # type: ignore[union-attr]
+        else:
+            items = kinds
+        return any(isinstance(k, TupleOf | ListOf | DictOfKinds | Observed) for k in items)
 
     def _as_arrays(self, expr: ir.Expr, rule: Any, bound: dict[str, Any]) -> tuple[ir.Expr, dict[str, Any]]:
         """Lists given where a rule computes with arrays are made arrays first, as NumPy itself would."""
@@ -618,6 +650,14 @@ class Resolver:
             return self._unbound(expr, closure.name, str(error), expr.func)
         args, kinds = self._packed(bound)
         captured, captured_kinds = self._captured(expr.func, closure)
+        if closure in captured_kinds or _reads_itself(closure):
+            callee = self.missing(
+                UnsupportedSyntaxError,
+                f"the recursion of the local function {closure.name}",
+                "It is not differentiated yet.",
+                "Define it at module level.",
+            )
+            return self.apply(expr, callee, (expr.func, *captured, *args), (closure, *captured_kinds, *kinds), Unknown())
         try:
             self._limit(closure.node)
             spec = self.program.specialise_local(closure, (*captured_kinds, *(k or Unknown() for k in kinds)))
@@ -713,10 +753,16 @@ def _array_kind(value: Kind, dtype: Any, fresh: Any) -> Kind | None:
     return Array(depth, all(not isinstance(k, Scalar) or k.real for k in numbers), fresh)
 
 
+def _reads_itself(closure: Closure) -> bool:
+    """Whether a nested `def` calls itself by its own name."""
+    return isinstance(closure.node, gast.FunctionDef) and closure.node.name in loads(closure.node)
+
+
 def _may_turn_complex(kinds: list[Any]) -> bool:
     """Whether `base ** exponent` of two Python floats may be complex: a negative base and a fractional exponent."""
     base, exponent = kinds[0], kinds[1]
-    whole = isinstance(numeric(exponent), Int) or (isinstance(exponent, Known) and float(exponent.value).is_integer())
+    literal = exponent.value if isinstance(exponent, Known) else None
+    whole = isinstance(numeric(exponent), Int) or (isinstance(literal, float) and literal.is_integer())
     positive = isinstance(base, Known) and not isinstance(base.value, complex) and base.value > 0
     return is_scalar(base) and is_scalar(exponent) and not whole and not positive
 

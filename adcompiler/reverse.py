@@ -57,8 +57,6 @@ Code = list[ir.Stmt]
 LEN = ir.Static(len, "len")
 RANGE = ir.Static(range, "range")
 REVERSED = ir.Static(reversed, "reversed")
-# Parameters in which a function is piecewise constant: no derivative, and nothing to refuse.
-_FLAT = ("condition", "where", "c")
 _ELEMENTWISE = ("elementwise", "elementwise_real", "where")
 _ACCUMULATE = ir.Static(accumulate, "accumulate")
 
@@ -80,6 +78,7 @@ class Reverser:
         self.sizes: dict[str, Kind] = {}
         self.zeros: frozenset[str] = frozenset()
         self.junk = names.unique("_")
+        self.outside_written = any(alias(s).writes_outside for s in spec.program.specs.values())
         self.taken_unsure: set[str] = set()
 
     def met(self, a: State, b: State) -> State:
@@ -279,7 +278,7 @@ class Reverser:
             return [stmt]
         entries = dict(zip(text.params, text.entries, strict=True))
         for p in wanted:
-            if entries[p] is None and p not in _FLAT:
+            if entries[p] is None and p not in rule.flat:
                 raise self.no_partial(value, p)
         instance = Filler(text, operands, value.kind).fill(wanted, lazy)
         args = dict(zip(params, value.args, strict=True))
@@ -311,11 +310,13 @@ class Reverser:
             elif isinstance(arg, ir.Name):
                 parts.setdefault(arg.id, []).append((expr, cotangent.lazy, operands[param]))
         y_bar = ir.Name(self.bar(target))
+        # The cotangent of a tuple may have nothing for an argument: the rule then gives None.
+        unsure = isinstance(self.sizes.get(target), ListOf)
         for name in sorted(parts, key=lambda n: n == target):  # the target's own cotangent is overwritten last
             expr, lazy, kind = _sum(parts[name], y_bar)
             container = numeric(kind) is None
             mixed = container and not is_real(self.sizes.get(target))
-            self.add(name, expr, state, code, lazy=lazy, dense=container, kind=kind, complex_=mixed)
+            self.add(name, expr, state, code, lazy, unsure, container, kind, mixed)
 
     def _spread(self, args: tuple[Any, ...], expr: ir.Expr, target: str, state: State, code: Code) -> None:
         """The cotangents of a `*args` parameter, one by one."""
@@ -338,7 +339,7 @@ class Reverser:
 
     def global_value(self, name: str) -> str:
         """A global as it was when the forward started, or was read if the program writes to globals."""
-        if self.aliases.outside_written:
+        if self.outside_written:
             value = ir.Call(ir.Static(snapshot, "snapshot"), (ir.Global(name),))
             return self.saver.before(self.names.fresh(name + "_"), value)
         frame = self.saver.frames[0]
@@ -351,7 +352,7 @@ class Reverser:
 
     def snapshot_for(self, name: str, kind: Kind | None, after: bool = False) -> Any:
         """The copying function for a value whose memory may be written later, else None."""
-        written = self.aliases.is_written(self.stmt, name, after) and not is_scalar(kind)
+        written = self.aliases.is_written(self.stmt, name, after, self.outside_written) and not is_scalar(kind)
         return snapshot if written else None
 
     def opaque_rule(self, stmt: ir.Assign, value: ir.Apply, state: State, code: Code) -> Code:

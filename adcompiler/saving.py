@@ -125,7 +125,7 @@ class Saver:
         """Save a compiler's name that is assigned at or right after the statement at hand."""
         frame = self.frames[-1]
         frame.region.saved[name] = None
-        if not self._always_reached(frame):
+        if not self._always_reached(frame, frame.index):
             frame.region.unset[name] = None
 
     def is_here(self, frame: Frame) -> bool:
@@ -180,13 +180,13 @@ class Saver:
             copy = self.names.unique(stem) if tag else self.names.fresh(stem + "_")
             frame.copies[key] = (copy, at, expr)
             frame.region.saved[copy] = None
-        if not self._always_reached(frame):
+        if not self._always_reached(frame, at):
             frame.region.unset[copy] = None
         return copy
 
-    def _always_reached(self, frame: Frame) -> bool:
-        """Whether every record of the region is built after the statement at hand."""
-        return frame.top and not exits_of(frame.block[: frame.index], frame.region.loop is None)
+    def _always_reached(self, frame: Frame, at: int) -> bool:
+        """Whether every record of the region is built after the `at`-th statement of the frame's block."""
+        return frame.top and not exits_of(frame.block[:at], frame.region.loop is None)
 
 
 def with_copies(frame: Frame, outs: list[list[ir.Stmt]]) -> list[ir.Stmt]:

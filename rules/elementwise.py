@@ -251,7 +251,7 @@ def fmin(a, b):
     return y, pullback
 
 
-@rrule(np.where, result="fresh", kind="where")
+@rrule(np.where, result="fresh", kind="where", flat=("condition",))
 def where(condition, x, y):
     z = np.where(condition, x, y)
     x_shape, y_shape = shape(x), shape(y)

@@ -46,7 +46,7 @@ def take_along_axis(arr, indices, axis=-1):
     return y, pullback
 
 
-@rrule(np.compress, result="fresh", kind="array")
+@rrule(np.compress, result="fresh", kind="array", flat=("condition",))
 def compress(condition, a, axis=None):
     y = np.compress(condition, a, axis)
     a_shape = shape(a)
@@ -57,7 +57,7 @@ def compress(condition, a, axis=None):
     return y, pullback
 
 
-@rrule(np.ndarray.compress, result="fresh", kind="array")
+@rrule(np.ndarray.compress, result="fresh", kind="array", flat=("condition",))
 def compress_method(a, condition, axis=None):
     y = a.compress(condition, axis)
     a_shape = shape(a)
@@ -68,7 +68,7 @@ def compress_method(a, condition, axis=None):
     return y, pullback
 
 
-@rrule(np.extract, result="fresh", kind="array1")
+@rrule(np.extract, result="fresh", kind="array1", flat=("condition",))
 def extract(condition, arr):
     y = np.extract(condition, arr)
     arr_shape = shape(arr)

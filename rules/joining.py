@@ -112,7 +112,7 @@ def full(shape, fill_value, dtype=None):
     return y, pullback
 
 
-@rrule(np.full_like, result="fresh", kind="array")
+@rrule(np.full_like, result="fresh", kind="array", flat=("a",))
 def full_like(a, fill_value, dtype=None):
     y = np.full_like(a, fill_value, dtype)
     fill_shape = shape_of(fill_value)

@@ -47,6 +47,7 @@ class Rule:
     linear: tuple[int | str, ...] = ()
     order: int | None = None
     options: tuple[str, ...] = ()
+    flat: tuple[str, ...] = ()
     builtin: bool = False
 
     def __repr__(self) -> str:
@@ -76,13 +77,15 @@ def rrule(
     kind: str | None = None,
     linear: Iterable[int | str] = (),
     order: int | None = None,
+    flat: Iterable[str] = (),
 ) -> Callable[[Function], Function]:
     """Decorator: the function below is the reverse rule of the functions `keys`.
 
     The rule takes the arguments of those functions and returns ``(y, pullback)``; ``pullback(y_bar)`` returns a tuple
     with one cotangent for each parameter, None where there is none. `result` says whether the value is ``"fresh"``
     memory, a ``"view"`` of an argument, or possibly the ``"same"`` object; None if unknown. `kind` names the kind of
-    the value, `linear` the parameters it is linear in, and ``order=1`` says that the rule cannot be differentiated
+    the value, `linear` the parameters it is linear in, `flat` those in which it is piecewise constant (a condition, a
+    shape: an active argument there has the derivative zero and is not refused), and ``order=1`` says that the rule cannot be differentiated
     again. A later rule comes before an earlier one. Raises TypeError or ValueError if the declaration makes no sense.
     """
     _check_keys("rrule", keys)
@@ -101,6 +104,7 @@ def rrule(
                 linear=tuple(linear),
                 order=order,
                 options=options,
+                flat=tuple(flat),
                 builtin=_is_builtin(getattr(function, "__module__", None)),
             )
         )

@@ -25,7 +25,8 @@ def owned(c: Any, shape: tuple[int, ...], dtype: type = float) -> Any:
     if c is None:
         return np.zeros(shape, dtype)
     full = np.array(broadcast(c, shape))
-    return full if full.dtype.kind in "fc" else full.astype(dtype)
+    wide = full.dtype.kind == "c" or (full.dtype.kind == "f" and dtype is not complex)
+    return full if wide else full.astype(dtype)
 
 
 def from_items(items: Any, shape: tuple[int, ...] | None) -> Any:

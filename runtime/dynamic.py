@@ -23,6 +23,7 @@ _lookup: Callable[[Any, tuple[type, ...]], tuple[Any, ...]]
 _is_inert: Callable[[Any], Any]
 _compile: Callable[..., Any]
 
+_ARITHMETIC = (operator.add, operator.mul, operator.sub, operator.truediv, operator.mod, operator.pow, operator.matmul)
 _NUMBERS = (bool, int, float, complex, np.generic)
 _PLAIN = (list, tuple, type(None), str, bytes, slice, type(Ellipsis), type, np.dtype)
 
@@ -121,6 +122,10 @@ def _by_key(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwargs: d
         return _plain(key, count)
     if key is operator.getitem and type(args[0]) in (list, tuple, dict):
         return _item(args[0])
+    if key in _ARITHMETIC and any(isinstance(a, list | tuple | dict | str) for a in args):
+        raise UnsupportedSyntaxError(
+            f"the operator {key.__name__} on containers has no derivative yet\nCombine the items one by one."
+        )
     foreign = [a for a in (*args, *kwargs.values()) if not _is_domain(a)]
     rules = _lookup(key, tuple(map(type, args)))
     if foreign:

@@ -4,6 +4,7 @@ A cotangent of zero beats a partial that is infinite or nan ("strong zero"), so 
 derivative 0 where `x` is 0. No function here warns, and each pays for its guard only where there is a singular point.
 """
 
+import cmath
 import math
 from typing import Any
 
@@ -204,6 +205,8 @@ def exponent_bar(c: Any, base: Any, y: Any) -> Any:
         return multiply_strong(c, conj(y * math.log(base)))
     if _all_positive(base):
         return multiply_strong(c, conj(y * np.log(base)))
+    if isinstance(y, complex) and isinstance(base, (float, int)) and base:
+        return multiply_strong(c, conj(y * cmath.log(base)))  # Python's floats turn complex
     regular = np.not_equal(base, 0) if np.iscomplexobj(base) else np.greater(base, 0)
     with _quiet():
         slope = conj(y * np.log(np.where(regular, base, 1.0)))
