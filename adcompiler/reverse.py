@@ -641,9 +641,11 @@ class Reverser:
         place = ir.Item(ir.Name(self.bar(name)), index)
         if numeric(kind) is None:
             return ir.Store(place, ir.Call(_ACCUMULATE, (place, value)))
-        if _is_basic(index_kind) is True or index_kind is None:
+        surely_array = isinstance(numeric(kind), Array) and bool(ndim_of(kind))
+        if surely_array and (_is_basic(index_kind) is True or index_kind is None):
             return ir.Store(place, value, "+")
-        return ir.Do(ir.Call(ir.Static(add_at, "add_at"), (ir.Name(self.bar(name)), index, value)))
+        added = ir.Call(ir.Static(add_at, "add_at"), (ir.Name(self.bar(name)), index, value))
+        return ir.Do(added) if surely_array else ir.Assign(self.bar(name), added)
 
     def request_owned(self, name: str, kind: Any) -> None:
         """Ask the loops around, as far out as they leave `name` alone, for an owned buffer."""

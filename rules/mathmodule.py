@@ -212,7 +212,7 @@ def dist(p, q):
     y = math.dist(p, q)
 
     def pullback(y_bar):
-        return scaled(y_bar, differences(p, q), y), scaled(-y_bar, differences(p, q), y)
+        return scaled(y_bar, differences(p, q, p), y), scaled(-y_bar, differences(p, q, q), y)
 
     return y, pullback
 

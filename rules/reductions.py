@@ -25,7 +25,7 @@ from adcompiler.runtime.reduction import (
     trapezoid_bar_x,
     trapezoid_bar_y,
 )
-from adcompiler.runtime.shapes import conj, expand, fit, shape, size
+from adcompiler.runtime.shapes import conj, expand, fit, ndim, shape, size
 
 # Sums and means
 
@@ -167,8 +167,10 @@ def cumsum(a, axis=None):
     def pullback(y_bar):
         if axis is None:
             a_bar = reshape(np.cumsum(y_bar[::-1])[::-1], a_shape)
-        else:
+        elif ndim(a) > 0:
             a_bar = reverse_cumsum(y_bar, axis)
+        else:
+            a_bar = reshape(reverse_cumsum(y_bar, axis), a_shape)
         return a_bar, None
 
     return y, pullback
@@ -182,8 +184,10 @@ def cumprod(a, axis=None):
     def pullback(y_bar):
         if axis is None:
             a_bar = reshape(cumprod_bar(y_bar, np.ravel(a), y, 0), a_shape)
-        else:
+        elif ndim(a) > 0:
             a_bar = cumprod_bar(y_bar, a, y, axis)
+        else:
+            a_bar = reshape(cumprod_bar(y_bar, np.atleast_1d(a), y, axis), a_shape)
         return a_bar, None
 
     return y, pullback

@@ -9,30 +9,36 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.shapes import Shape, ndim, shape, zeros
 
 Layout = tuple[type, list[Shape]]
 
 
-def reshape(c: Any, shape: Shape, order: str = "C") -> Any:
-    """`c` with its elements in `shape`, which is a scalar for the shape ``()``."""
+def reshape(c: Any, shape: Shape, order: str | tuple[int, ...] = "C") -> Any:
+    """`c` with its elements in `shape`, which is a scalar for the shape ``()``; `order` is one of `read_order`."""
     if not shape:
         return c.reshape(())[()] if ndim(c) else c
     if not ndim(c):
         return np.reshape(c, shape)
+    if isinstance(order, tuple):
+        return np.transpose(c.reshape([shape[axis] for axis in order]), inverse_axes(order))
     return c.reshape(shape) if order == "C" else c.reshape(shape, order=order)
 
 
-def read_order(x: Any, order: str) -> str:
-    """The order, "C" or "F", in which NumPy reads the elements of `x` for `order` "A" or "K"."""
+def read_order(x: Any, order: str) -> str | tuple[int, ...]:
+    """The order in which NumPy reads the elements of `x` for `order` "A" or "K": "C", "F", or the axes as they lie in
+    memory, outermost first."""
     if order in ("C", "F"):
         return order
-    flags = np.asarray(x).flags
-    if flags.f_contiguous and not flags.c_contiguous:
+    x = np.asarray(x)
+    if x.flags.f_contiguous and not x.flags.c_contiguous:
         return "F"
-    if order == "K" and not flags.c_contiguous:
-        raise NotImplementedError("order='K' of an array that is neither C- nor F-contiguous: pass order='C'")
-    return "C"
+    if order == "A" or x.flags.c_contiguous:
+        return "C"
+    if 0 in x.strides:
+        raise DifferentiationError("order='K' of an array whose elements share memory has no derivative: pass order='C'")
+    return tuple(sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis])))
 
 
 def inverse_axes(axes: Sequence[int]) -> tuple[int, ...]:
@@ -140,7 +146,7 @@ def tile_bar(c: Any, x_shape: Shape, reps: Any) -> Any:
 
 def repeat_bar(c: Any, x_shape: Shape, repeats: Any, axis: int | None) -> Any:
     """The cotangent of `x` in ``np.repeat(x, repeats, axis)``: the sum over the copies."""
-    if axis is None:
+    if axis is None or not x_shape:
         return reshape(repeat_bar(c, (math.prod(x_shape),), repeats, 0), x_shape)
     axis = axis % len(x_shape)
     if np.size(repeats) == 1:

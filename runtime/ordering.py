@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.layout import reshape
 from adcompiler.runtime.scatter import scatter
 from adcompiler.runtime.shapes import Shape, broadcast
 
 
 def take_bar(c: Any, indices: Any, x_shape: Shape, axis: int | None) -> Any:
     """The cotangent of `x` in ``np.take(x, indices, axis)``; ``axis=None`` takes from the flat array."""
-    if axis is None:
-        return scatter(c, indices, (math.prod(x_shape),)).reshape(x_shape)
+    if axis is None or not x_shape:
+        return reshape(scatter(c, indices, (math.prod(x_shape),)), x_shape)
     return scatter(c, (slice(None),) * (axis % len(x_shape)) + (indices,), x_shape)
 
 

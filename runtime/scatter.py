@@ -34,10 +34,12 @@ def scatter(y_bar: Any, index: Any, shape: Shape) -> Any:
 
 
 def add_at(buffer: Any, index: Any, y_bar: Any) -> Any:
-    """Add `y_bar` into `buffer` at `index`, in place, and return `buffer`.
+    """Add `y_bar` into `buffer` at `index`, in place, and return `buffer`; a number is replaced by the sum.
 
     The caller must own `buffer`. An element that an integer array names several times receives the sum.
     """
+    if not hasattr(buffer, "__setitem__"):
+        return buffer + scatter(y_bar, index, getattr(buffer, "shape", ()))
     if _is_injective(index):
         buffer[index] += y_bar
     else:

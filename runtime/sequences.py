@@ -53,9 +53,9 @@ def scaled(c: Any, values: Any, y: Any) -> Any:
     return _like(values, (factor * value for value in values))
 
 
-def differences(p: Any, q: Any) -> list[Any]:
-    """`p - q` entry by entry."""
-    return [a - b for a, b in zip(p, q, strict=True)]
+def differences(p: Any, q: Any, like: Any) -> Any:
+    """`p - q` entry by entry, in a sequence as `like` is."""
+    return _like(like, (a - b for a, b in zip(p, q, strict=True)))
 
 
 def multiples(c: Any, partners: Any, values: Any) -> Any:

@@ -20,3 +20,8 @@ def pullback_not_inlined(f, *args, **kwargs):
     """`pullback` with the rules called at run time instead of being written into the text."""
     with mock.patch.object(api, "Variants", functools.partial(Variants, inline=False)):
         return api.pullback(copied(f), *args, **kwargs)
+
+
+def variants_of(f):
+    """The variants of the first transform that was made of a function."""
+    return next(iter(api._store(f).values()))

@@ -1,0 +1,284 @@
+"""Every refusal names the file, the line, its text and what to write instead."""
+
+import contextlib
+import linecache
+
+import numpy as np
+import pytest
+
+from adcompiler import (
+    DifferentiationError,
+    MutationError,
+    NoRuleError,
+    SourceNotFoundError,
+    UnsupportedSyntaxError,
+    gradient,
+)
+
+A = np.array([1.0, 2.0, 3.0])
+
+
+class Layer:
+    def __init__(self, w):
+        self.w = w
+
+
+@contextlib.contextmanager
+def nothing():
+    yield
+
+
+def comprehension(x):
+    return sum([v * v for v in x])  # here
+
+
+def generator_expression(x):
+    return sum(v * v for v in x)  # here
+
+
+def dict_comprehension(x):
+    d = {i: v for i, v in enumerate(x)}  # here
+    return d[0]
+
+
+def try_statement(x):
+    try:  # here
+        return np.sum(x)
+    except ValueError:
+        return 0.0
+
+
+def try_around(x):
+    try:  # here
+        y = x * 2
+    except ValueError:
+        y = x
+    return np.sum(y)
+
+
+def with_statement(x):
+    with nothing():  # here
+        y = x * 2
+    return np.sum(y)
+
+
+def match_statement(x):
+    match x.ndim:  # here
+        case 1:
+            y = x * 2
+        case _:
+            y = x
+    return np.sum(y)
+
+
+def element_write(x):
+    y = np.zeros(3)
+    y[0] = x[0]  # here
+    return y[0]
+
+
+def append(x):
+    out = []
+    out.append(x[0])  # here
+    return out[0]
+
+
+def augmented_view(x):
+    y = x * 2
+    row = y[1:]
+    row += 1.0  # here
+    return np.sum(y)
+
+
+def no_rule(x):
+    return np.sum(np.unwrap(x))  # here
+
+
+def eval_inside(x):
+    return eval("x * 2")[0]  # here
+
+
+def locals_inside(x):
+    y = x[0]
+    return locals()["y"]  # here
+
+
+def loop_over_unknown(x):
+    s = 0.0
+    for v in iter(x):  # here
+        s = s + v
+    return s
+
+
+def out_keyword(x):
+    y = np.empty(3)
+    np.multiply(x, 2.0, out=y)  # here
+    return y[0]
+
+
+def unknown_keyword(x):
+    return np.sum(x, where=x > 0)  # here
+
+
+def star_of_unknown_length(x):
+    return np.add(*x[:2])  # here
+
+
+def starred_place(x):
+    p = [None, None]
+    p[0], *rest = x  # here
+    return rest[0]
+
+
+@pytest.mark.parametrize(
+    ("f", "kind"),
+    [
+        (comprehension, UnsupportedSyntaxError),
+        (generator_expression, UnsupportedSyntaxError),
+        (dict_comprehension, UnsupportedSyntaxError),
+        (try_statement, UnsupportedSyntaxError),
+        (try_around, UnsupportedSyntaxError),
+        (with_statement, UnsupportedSyntaxError),
+        (match_statement, UnsupportedSyntaxError),
+        (element_write, MutationError),
+        (append, MutationError),
+        (augmented_view, MutationError),
+        (no_rule, NoRuleError),
+        (eval_inside, UnsupportedSyntaxError),
+        (locals_inside, UnsupportedSyntaxError),
+        (loop_over_unknown, DifferentiationError),
+        (out_keyword, DifferentiationError),
+        (unknown_keyword, NoRuleError),
+        (star_of_unknown_length, DifferentiationError),
+        (starred_place, UnsupportedSyntaxError),
+    ],
+    ids=lambda v: v.__name__,
+)
+def test_refusal(f, kind):
+    """The message has what, where and what to do; the error carries its place."""
+    with pytest.raises(kind) as caught:
+        gradient(f)(A.copy())
+    line, text = place_of(f)
+    whole = "\n".join([str(caught.value), *getattr(caught.value, "__notes__", [])])
+    assert f'File "{__file__}", line {line}' in whole
+    assert text in whole
+    lines = [part.strip() for part in str(caught.value).strip().split("\n")]
+    assert len(lines) >= 3, whole
+    assert lines[-1].endswith("."), "the last line is the advice"
+    assert lines[0] != "", "the first line says what"
+
+
+def place_of(f):
+    """The number and text of the line that is marked with `# here`."""
+    number = f.__code__.co_firstlineno
+    while "# here" not in linecache.getline(__file__, number):
+        number += 1
+    return number, linecache.getline(__file__, number).split("# here")[0].strip()
+
+
+def test_carets_are_under_the_expression():
+    """The part of the line that is meant is marked."""
+    with pytest.raises(NoRuleError) as caught:
+        gradient(no_rule)(A)
+    lines = str(caught.value).split("\n")
+    at = next(i for i, line in enumerate(lines) if "np.unwrap" in line and "return" in line)
+    start = lines[at].index("np.unwrap(x)")
+    assert " " * start + "^" * len("np.unwrap(x)") == lines[at + 1].rstrip()
+
+
+def test_no_source():
+    """A function without source is named, with what to do."""
+    scope = {}
+    exec(compile("def f(x): return x", "<nowhere>", "exec"), scope)
+    with pytest.raises(SourceNotFoundError) as caught:
+        gradient(scope["f"])(1.0)
+    assert "f" in str(caught.value).split("\n")[0]
+    assert "@rrule" in str(caught.value)
+
+
+def test_the_helper_is_named_not_its_caller():
+    """A refusal in a helper shows the helper's line."""
+
+    def f(x):
+        return comprehension(x) * 2.0
+
+    with pytest.raises(UnsupportedSyntaxError) as caught:
+        gradient(f)(A)
+    assert f"line {place_of(comprehension)[0]}" in str(caught.value)
+
+
+def test_what_is_inert_is_not_refused():
+    """The same forms pass where nothing carries a derivative."""
+
+    def f(x):
+        shape = x.shape
+        sizes = [n for n in shape]  # noqa: C416
+        with nothing():
+            total = sum(s for s in sizes)
+        try:
+            total = total + int("1")
+        except ValueError:
+            total = 0
+        out = []
+        out.append(total)
+        buffer = np.zeros(3)
+        buffer[0] = 2.0
+        return np.sum(x) * total * out[0] * buffer[0]
+
+    np.testing.assert_array_equal(np.full(3, 32.0), gradient(f)(A))
+
+
+def test_the_users_own_exceptions_pass_unchanged():
+    """An exception of the user's keeps its class and message, and the note shows the user's line."""
+
+    def f(x):
+        if x > 1:
+            raise KeyError("mine")  # here
+        return x
+
+    with pytest.raises(KeyError) as caught:
+        gradient(f)(2.0)
+    assert ("mine",) == caught.value.args
+    number, text = place_of(f)
+    assert f"line {number}" in caught.value.__notes__[0]
+    assert text in caught.value.__notes__[0]
+
+
+def test_errors_of_numpy_show_the_users_line():
+    """A shape error in the forward names the user's line; in the traceback stands generated text."""
+
+    def f(x):
+        y = x * 2.0
+        return np.sum(y @ np.ones((7, 7)))  # here
+
+    with pytest.raises(ValueError, match="matmul") as caught:
+        gradient(f)(A)
+    number, text = place_of(f)
+    assert f"line {number}" in caught.value.__notes__[0]
+    assert text in caught.value.__notes__[0]
+
+
+def test_assertions_of_the_user():
+    """A failing assert is the user's."""
+
+    def f(x):
+        assert x < 1, f"too large: {x}"
+        return x
+
+    with pytest.raises(AssertionError, match=r"too large: 2\.0"):
+        gradient(f)(2.0)
+
+
+def test_wrong_calls_complain_under_the_users_name():
+    """Python's own TypeError about arguments names the function as the user called it."""
+
+    def area(width, height):
+        return width * height
+
+    with pytest.raises(TypeError, match=r"area\(\) missing 1 required positional argument: 'height'"):
+        gradient(area)(1.0)
+    gradient(area)(1.0, 2.0)
+    with pytest.raises(TypeError, match=r"area\(\) missing 1 required positional argument: 'height'"):
+        gradient(area)(1.0)
+    with pytest.raises(TypeError, match="area"):
+        gradient(area)(1.0, 2.0, 3.0)
