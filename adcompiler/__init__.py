@@ -32,7 +32,6 @@ from adcompiler.runtime.tangents import Tangent as Tangent
 from adcompiler.runtime.walk import tree_map as tree_map
 from adcompiler.testing import check_gradient as check_gradient
 from adcompiler.testing import check_rule as check_rule
+from adcompiler.version import __version__ as __version__
 
 grad = gradient
-
-__version__ = "0.1.0"

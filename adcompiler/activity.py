@@ -30,9 +30,11 @@ from adcompiler.callees import (
     Zipped,
 )
 from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
+from adcompiler.escape import rebound_after, rebound_between
 from adcompiler.lattice import Closure, can_be_active, is_scalar
 from adcompiler.lower import Lowering
 from adcompiler.program import Spec
+from adcompiler.scope import nonlocals
 
 Active = frozenset[str]
 
@@ -46,28 +48,23 @@ class Activity:
 
 
 def activity(spec: Spec, mask: tuple[bool, ...]) -> Activity:
-    """The activity of a specialisation for active parameters `mask`; what recursion assumed is iterated to a fixed point."""
-    table = spec.program.activities
-    key = (id(spec), mask)
-    if _Rounds.current is not None:
-        return _Rounds.current.visit(key, spec, mask, table)
-    if key not in table:
-        _Rounds.current = rounds = _Rounds()
-        try:
-            while rounds.again():
-                rounds.visit(key, spec, mask, table)
-        finally:
-            _Rounds.current = None
-    return table[key]  # type: ignore[no-any-return]
+    """The activity of a specialisation for active parameters `mask`.
+
+    Computed once; what recursion assumed is iterated to a fixed point.
+    """
+    rounds = _Rounds(spec.program.activities)
+    if not rounds.knows(spec, mask):
+        while rounds.again():
+            rounds.visit(spec, mask)
+    return rounds.table[id(spec), mask]
 
 
 class _Rounds:
     """One fixed-point iteration over all functions that a function reaches."""
 
-    current: _Rounds | None = None
-
-    def __init__(self) -> None:
-        self.visited: set[Any] = set()
+    def __init__(self, table: dict[tuple[int, tuple[bool, ...]], Activity]) -> None:
+        self.table = table
+        self.visited: set[tuple[int, tuple[bool, ...]]] = set()
         self.changed = True
 
     def again(self) -> bool:
@@ -75,20 +72,28 @@ class _Rounds:
         again, self.changed, self.visited = self.changed, False, set()
         return again
 
-    def visit(self, key: Any, spec: Spec, mask: tuple[bool, ...], table: dict[Any, Activity]) -> Activity:
+    def knows(self, spec: Spec, mask: tuple[bool, ...]) -> bool:
+        """Whether an iteration before has found the activity."""
+        return (id(spec), mask) in self.table
+
+    def visit(self, spec: Spec, mask: tuple[bool, ...]) -> Activity:
         """The activity as known so far, computed once per round."""
+        key = (id(spec), mask)
         if key not in self.visited:
             self.visited.add(key)
-            known = table.setdefault(key, Activity())
-            found = _Analysis(spec, mask).run()
+            known = self.table.setdefault(key, Activity())
+            found = _Analysis(spec, mask, self).run()
             self.changed |= found.result != known.result
             known.result, known.before = found.result, found.before
-        return table[key]
+        return self.table[key]
 
 
 class _Analysis:
-    def __init__(self, spec: Spec, mask: tuple[bool, ...]) -> None:
+    """One traversal of a specialisation, repeated until what is ever active no longer grows."""
+
+    def __init__(self, spec: Spec, mask: tuple[bool, ...], rounds: _Rounds) -> None:
         self.spec = spec
+        self.rounds = rounds
         self.aliases = alias(spec)
         self.mask = mask
         self.found = Activity()
@@ -96,8 +101,7 @@ class _Analysis:
         self.continues: list[list[Active]] = []
         self.ever: Active = frozenset()
         self.heads: dict[int, Active] = {}
-        node = spec.function.source.node
-        self.shared = frozenset(n for d in gast.walk(node) if isinstance(d, gast.Nonlocal) for n in d.names)
+        self.shared = nonlocals(spec.function.source.node)
 
     def run(self) -> Activity:
         start = {
@@ -105,8 +109,8 @@ class _Analysis:
             for p, wanted, kind in zip(self.spec.params, self.mask, self.spec.kinds, strict=True)
             if wanted and can_be_active(kind)
         }
-        if frozenset(start) & self.shared:
-            raise self.rebound(self.spec.function, ", ".join(sorted(frozenset(start) & self.shared)))
+        if start & self.shared:
+            raise self.rebound(self.spec.function, ", ".join(sorted(start & self.shared)))
         # Python binds captured variables late: a function is active if what it captures is active at any time.
         while True:
             ever = self.ever
@@ -137,15 +141,11 @@ class _Analysis:
             active = self.statement(stmt, active)
         return active
 
-    def statement(self, stmt: Any, active: Active) -> Active | None:
+    def statement(self, stmt: Any, active: Active) -> Active | None:  # noqa: C901  one case per form
+        """The names active after a statement; None if control does not get there."""
         match stmt:
             case ir.Assign():
-                now = self.value(stmt.value, active, stmt) and can_be_active(stmt.kind)
-                if stmt.augmented and not is_scalar(stmt.kind) and self.shares(stmt, active, now):
-                    raise self.mutation(stmt, f"{stmt.target} is changed in place")
-                if now and stmt.target in self.shared:
-                    raise self.rebound(stmt, stmt.target)
-                return active | {stmt.target} if now else active - {stmt.target}
+                return self.assign(stmt, active)
             case ir.Unpack():
                 return self.unpack(stmt, active)
             case ir.Do():
@@ -177,10 +177,22 @@ class _Analysis:
                 return self.loop(stmt, active)
         return active
 
+    def assign(self, stmt: ir.Assign, active: Active) -> Active:
+        now = self.value(stmt.value, active, stmt) and can_be_active(stmt.kind)
+        if stmt.augmented and not is_scalar(stmt.kind) and self.shares(stmt, active, now):
+            raise self.mutation(stmt, f"{stmt.target} is changed in place")
+        if now and stmt.target in self.shared:
+            raise self.rebound(stmt, stmt.target)
+        return active | {stmt.target} if now else active - {stmt.target}
+
     def unpack(self, stmt: ir.Unpack, active: Active) -> Active:
         names = set(stmt.target.names())
         value = stmt.value
-        if isinstance(value, ir.Apply) and isinstance(value.callee, Build) and len(value.args) == len(stmt.target.items):
+        if (
+            isinstance(value, ir.Apply)
+            and isinstance(value.callee, Build)
+            and len(value.args) == len(stmt.target.items)
+        ):
             now = {
                 n
                 for item, arg in zip(stmt.target.items, value.args, strict=True)
@@ -291,7 +303,7 @@ class _Analysis:
             case PairCall(spec):
                 self.passed_closures(value, active, stmt)
                 self.passed_memory(value, stmt)
-                return activity(spec, on).result
+                return self.rounds.visit(spec, on).result
             case Build():
                 self.kept_closures(value.kinds, active, stmt)
                 return can_be_active(value.kind)
@@ -304,7 +316,7 @@ class _Analysis:
         captured = value.callee.captured
         for arg, kind in zip(value.args[captured:], value.kinds[captured:], strict=True):
             if isinstance(kind, Closure) and isinstance(arg, ir.Name) and kind.owner is self.spec:
-                rebound = _rebound_between(self.spec.body, kind.node, stmt) & set(kind.captures)
+                rebound = rebound_between(self.spec.body, kind.node, stmt) & set(kind.captures)
                 if rebound & active:
                     raise self.late(stmt, rebound & active)
 
@@ -312,7 +324,7 @@ class _Analysis:
         """A local function that is returned or stored must not capture what is rebound after it was made."""
         for kind in kinds:
             if isinstance(kind, Closure) and kind.owner is self.spec:
-                late = _rebound_after(self.spec.body, kind.node) & set(kind.captures) & (active | self.ever)
+                late = rebound_after(self.spec.body, kind.node) & set(kind.captures) & (active | self.ever)
                 if late:
                     raise self.late(stmt, late)
 
@@ -378,52 +390,4 @@ def plan_sources(plan: Any) -> list[ir.Expr]:
     return []
 
 
-def _rebound_between(body: ir.Block, node: Any, use: ir.Stmt) -> set[str]:
-    """Names bound after a function (`node`) is defined and before `use`, or in a loop that holds only the use."""
-    order = list(ir.statements(body))
-    at = next((i for i, s in enumerate(order) if _makes(s, node)), None)
-    use_at = next(i for i, s in enumerate(order) if s is use)
-    if at is None or at > use_at:
-        return set(ir.bound_in(body))
-    names: set[str] = set().union(*(_own(s) for s in order[at + 1 : use_at]))
-    for stmt in order:
-        inside = list(ir.statements((stmt,)))
-        if isinstance(stmt, ir.For | ir.While) and any(s is use for s in inside) and not any(s is order[at] for s in inside):
-            names |= ir.bound(stmt)
-    return names
-
-
-def _rebound_after(body: ir.Block, node: Any) -> set[str]:
-    """Names bound after a function is defined, or in a loop around its definition."""
-    order = list(ir.statements(body))
-    at = next((i for i, s in enumerate(order) if _makes(s, node)), None)
-    if at is None:
-        return set(ir.bound_in(body))
-    names: set[str] = set().union(*(_own(s) for s in order[at + 1 :]))
-    for stmt in order:
-        if isinstance(stmt, ir.For | ir.While) and any(s is order[at] for s in ir.statements((stmt,))):
-            names |= ir.bound(stmt)
-    return names
-
-
-def _makes(stmt: ir.Stmt, node: Any) -> bool:
-    """Whether a statement makes the function with this definition."""
-    match stmt:
-        case ir.Define():
-            return stmt.node is node
-        case ir.Assign(_, ir.Lambda() as function):
-            return function.node is node
-    return False
-
-
-def _own(stmt: ir.Stmt) -> set[str]:
-    match stmt:
-        case ir.Assign(target):
-            return {target}
-        case ir.Unpack(target) | ir.For(target):
-            return set(ir.target_names(target))
-        case ir.Define(name):
-            return {name}
-        case ir.Opaque():
-            return set(stmt.writes)
-    return set()
+__all__ = ["Active", "Activity", "activity", "plan_sources"]

@@ -9,72 +9,26 @@ the state of the cotangents, `reverse` for single operations.
 from __future__ import annotations
 
 import copy
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from adcompiler import ir
 from adcompiler.activity import activity
 from adcompiler.alias import alias
-from adcompiler.bars import Bar, State, adapt, meet_states
-from adcompiler.callees import InertCall
+from adcompiler.bars import Bar, Code, State
+from adcompiler.cotangents import LEN, RANGE, REVERSED
 from adcompiler.definite import definite
 from adcompiler.lattice import Int, Scalar, is_real, numeric
-from adcompiler.names import Names
+from adcompiler.pair import Pair
 from adcompiler.program import Spec
-from adcompiler.reverse import LEN, RANGE, REVERSED, Reverser
+from adcompiler.records import Mark, Record, Top, with_records
+from adcompiler.reverse import Reverser
 from adcompiler.saving import Frame, Region, Saver, exits_of, region_of, with_copies
-
-Code = list[ir.Stmt]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Record(ir.Stmt):
-    """Where a region's record is built; replaced once it is known what is saved."""
-
-    region: Region
-    origin: Any = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Mark(ir.Stmt):
-    """Where a region's exit marker is set."""
-
-    region: Region
-    number: int
-    origin: Any = None
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Top(ir.Stmt):
-    """The top of a region, where names that a path may leave unset become None."""
-
-    region: Region
-    origin: Any = None
-
-
-@dataclass(eq=False)
-class Pair:
-    """`forward(*params) → (value, saved)`, `backward(saved, value_bar) → cotangents of the active parameters`.
-
-    `bars` holds for each parameter in order the name of its cotangent, None if it is inactive or zero.
-    """
-
-    spec: Spec
-    mask: tuple[bool, ...]
-    forward_name: str
-    backward_name: str
-    params: tuple[str, ...]
-    forward: ir.Block = ()
-    backward: ir.Block = ()
-    saved: tuple[str, ...] = ()
-    cotangent: str = ""
-    active: tuple[str, ...] = ()
-    results: tuple[ir.Expr, ...] = ()
-    sure: dict[str, bool] | None = None
+from adcompiler.whiles import with_tests_inside
 
 
 def pair_of(spec: Spec, mask: tuple[bool, ...]) -> Pair:
-    """The pair of a specialisation for active parameters; of one in progress (recursion) the names are known already."""
+    """The pair of a specialisation for active parameters; of one in progress (recursion) the names are known."""
     if mask not in spec.pairs:
         active = tuple(p for p, on in zip(spec.params, mask, strict=True) if on)
         spec.pairs[mask] = pair = Pair(spec, mask, *spec.program.pair_names(spec), spec.params, active=active)
@@ -95,7 +49,7 @@ class Adjoint(Reverser):
         self.pair = pair
         self.activity = activity(spec, pair.mask)
         names = copy.deepcopy(spec.names)
-        body = _canonical(spec.body, self.activity.before, spec.function.locals, names)
+        body = with_tests_inside(spec.body, self.activity.before, spec.function.locals, names)
         found = definite(body, frozenset(spec.params))
         user = spec.function.locals | spec.function.cells | frozenset(spec.params)
         names.reserve(["np", "math"])
@@ -104,26 +58,27 @@ class Adjoint(Reverser):
         self.unset: set[str] = set()
         self.heads: dict[int, State] = {}
         self.body = body
-        self.regions: list[Region] = []
         self.exit_states: list[dict[type, State]] = []
 
+    def pair_of(self, spec: Spec, mask: tuple[bool, ...]) -> Pair:
+        return pair_of(spec, mask)
+
     def run(self) -> None:
+        """Fill in the pair."""
         pair = self.pair
         region = region_of(None, self.body)
         pair.cotangent = self.names.unique("value_bar")
         start: State = {}
         self.exit_states.append({ir.Return: start})
         self.regions.append(region)
-        if self._needs_marker(region, self.body):
+        if _needs_marker(self.body):
             region.marker = self.names.fresh("at")
             region.saved[region.marker] = None
         forward, backward, state = self.block(self.body, start, region, top=True)
         backward += self.finish_paths(state)
         pair.saved = tuple(region.saved)
-        pair.forward = _resolve_records([Top(region), *forward])
-        pair.results = tuple(
-            ir.Name(self.bar(p)) if p in state else ir.Const(None) for p in pair.active
-        )
+        pair.forward = with_records([Top(region), *forward])
+        pair.results = tuple(ir.Name(self.bar(p)) if p in state else ir.Const(None) for p in pair.active)
         pair.sure = {p: p in state and not state[p].maybe for p in pair.active}
         pair.backward = tuple(backward)
 
@@ -169,7 +124,7 @@ class Adjoint(Reverser):
 
     def commented(self, stmt: ir.Stmt, code: Code) -> Code:
         """The reverse of a statement carries the statement's origin."""
-        return [s if s.origin is not None else replace(s, origin=stmt.origin) for s in code]  # type: ignore[type-var]
+        return [s if s.origin is not None else replace(s, origin=stmt.origin) for s in code]  # type: ignore[type-var]  # all are dataclasses
 
     def guarded(self, region: Region, last: int, tail: Code, state: State, out: State) -> tuple[Code, State]:
         """The reverse of what follows a possible exit: it runs only if the exit was not taken."""
@@ -183,6 +138,7 @@ class Adjoint(Reverser):
         return [ir.If(test, tuple(tail + taken), tuple(skipped))], joined
 
     def statement(self, stmt: Any, state: State, region: Region) -> tuple[Code, Code, State]:
+        """The forward of a statement, its reverse, and the cotangents before it."""
         self.stmt, self.active = stmt, self.activity.before.get(id(stmt), frozenset())
         method = getattr(self, "stmt_" + type(stmt).__name__, None)
         if method is None:
@@ -213,7 +169,7 @@ class Adjoint(Reverser):
     def stmt_With(self, stmt: ir.With, state: State, region: Region) -> tuple[Code, Code, State]:
         body, code, state = self.block(stmt.body, state, region)
         # The reverse runs under the same contexts, unless they are made from values that would have to be kept.
-        again = not any(True for item in stmt.items for _ in ir.reads(item))
+        again = not any(set(ir.reads(item)) for item in stmt.items)
         reverse: Code = ([replace(stmt, body=tuple(code))] if again else code) if code else []
         return [replace(stmt, body=tuple(body))], reverse, state
 
@@ -310,7 +266,7 @@ class Adjoint(Reverser):
         self.regions.append(inner)
         self.exit_states.append({ir.Break: broken, ir.Continue: head})
         self.owned_requests.append(set())
-        if self._needs_marker(inner, stmt.body):
+        if _needs_marker(stmt.body):
             inner.marker = self.names.fresh("at")
             inner.saved[inner.marker] = None
         inner.trace = self.names.fresh("trace")
@@ -361,10 +317,6 @@ class Adjoint(Reverser):
         back.append(ir.For(target, header, tuple(code), ()))
         return back, before
 
-    def _needs_marker(self, region: Region, body: ir.Block) -> bool:
-        exits = exits_of(body)
-        return bool(exits) and not (len(exits) == 1 and body and exits[0] is body[-1])
-
     # --- repeated runs ----------------------------------------------------------------------------------
 
     def snapshot(self) -> Any:
@@ -384,70 +336,10 @@ class Adjoint(Reverser):
         self.bar_names, self.counters = bar_names, counters
 
 
-def _canonical(body: ir.Block, before: dict[int, frozenset[str]], variables: frozenset[str], names: Names) -> ir.Block:
-    """`while` loops whose test binds active names get the test as the first statements of their body."""
-    out: list[ir.Stmt] = []
-    for stmt in body:
-        inner = tuple(_canonical(b, before, variables, names) for b in ir.blocks(stmt))
-        same = all(a is b for a, b in zip(inner, ir.blocks(stmt), strict=True))
-        new = stmt if same or not inner else ir.with_blocks(stmt, inner)
-        if new is not stmt:
-            before[id(new)] = before.get(id(stmt), frozenset())
-        if isinstance(new, ir.While) and ((new.head and new.orelse) or _head_is_active(new, before, variables)):
-            ended = names.fresh("ended")
-            note = (ir.Assign(ended, ir.Const(1), new.origin),) if new.orelse else ()
-            leave = ir.If(new.test, (), (*note, ir.Break(new.origin)), new.origin)
-            old, new = new, ir.While((), ir.Const(True), (*new.head, leave, *new.body), (), new.origin)
-            before[id(new)] = before.get(id(old), frozenset())
-            if old.orelse:
-                # The `else` of the loop runs if the test, not a `break`, ended it.
-                out.append(ir.Assign(ended, ir.Const(0), new.origin))
-                out.append(new)
-                new = ir.If(ir.Name(ended), old.orelse, (), new.origin)
-        out.append(new)
-    if len(out) == len(body) and all(a is b for a, b in zip(out, body, strict=True)):
-        return body
-    return tuple(out)
+def _needs_marker(body: ir.Block) -> bool:
+    """Whether control may leave a region elsewhere than at its end."""
+    exits = exits_of(body)
+    return bool(exits) and not (len(exits) == 1 and exits[0] is body[-1])
 
 
-def _head_is_active(stmt: ir.While, before: dict[int, frozenset[str]], variables: frozenset[str]) -> bool:
-    """Whether the test of a `while` binds a variable (by a walrus) that may carry a derivative."""
-    for s in ir.statements(stmt.head):
-        if isinstance(s, ir.Assign) and s.target in variables:
-            inert = isinstance(s.value, ir.Apply) and isinstance(s.value.callee, InertCall)
-            if not inert and any(n in before.get(id(s), frozenset()) for n in ir.reads(s.value)):
-                return True
-    return False
-
-
-def _resolve_records(code: Code) -> ir.Block:
-    """Put the records and the unset names in their places."""
-    out: list[ir.Stmt] = []
-    for stmt in code:
-        match stmt:
-            case Top(region):
-                if region.unset:
-                    out.append(ir.Clear(tuple(region.unset)))
-            case Mark(region, number):
-                if region.marker is not None and (region.loop is None or region.trace):
-                    out.append(ir.Assign(region.marker, ir.Const(number)))
-            case Record(region):
-                out.extend(_record(region))
-            case _:
-                inner = ir.blocks(stmt)
-                out.append(ir.with_blocks(stmt, tuple(_resolve_records(list(b)) for b in inner)) if inner else stmt)
-    return tuple(out)
-
-
-def _record(region: Region) -> Code:
-    if region.loop is None or not region.trace:
-        return []
-    if not region.saved:
-        step = ir.Op("+", (ir.Name(region.trace), ir.Const(1)))
-        return [ir.Assign(region.trace, step, augmented=True)]
-    names = tuple(ir.Name(n) for n in region.saved)
-    entry: ir.Expr = names[0] if len(names) == 1 else ir.Seq("tuple", names)
-    return [ir.Do(ir.Call(ir.Attr(ir.Name(region.trace), "append"), (entry,)))]
-
-
-__all__ = ["Pair", "pair_of"]
+__all__ = ["pair_of"]

@@ -11,6 +11,7 @@ means the same as rebinding.  All else raises `MutationError` (see `activity`).
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -106,6 +107,7 @@ class Aliases:
             return any(self.find(n) in written for n in self.parent if n.split("@")[0] == name)
         return self.find(node) in written
 
+
 def alias(spec: Spec) -> Aliases:
     """The alias classes of a specialisation, computed once; in a recursion its own calls are taken at their worst."""
     if spec.aliases is None:
@@ -116,6 +118,8 @@ def alias(spec: Spec) -> Aliases:
 
 
 class _Builder:
+    """One traversal of a specialisation, in which `env` is what each name refers to."""
+
     def __init__(self, spec: Spec, aliases: Aliases) -> None:
         self.spec = spec
         self.a = aliases
@@ -159,6 +163,13 @@ class _Builder:
                     out[name] = node
         self.env = out
 
+    def branch(self, stmt: ir.If) -> None:
+        start = dict(self.env)
+        self.block(stmt.body)
+        then, self.env = self.env, start
+        self.block(stmt.orelse)
+        self.meet(then, self.env)
+
     def loop(self, stmt: Any) -> None:
         start = dict(self.env)
         self.leaving.append([])
@@ -191,26 +202,25 @@ class _Builder:
         self.a.parent.setdefault(node, node)
         self.env[name] = self.a.made[id(self.stmt), name] = node
 
-    def statement(self, stmt: ir.Stmt) -> None:
+    def bind_all(self, names: tuple[str, ...], links: list[Any]) -> None:
+        """New definitions of names, each of which may refer to what `links` do."""
+        for name in names:
+            self.bind(name)
+            for link in links:
+                self.link(self.env[name], link)
+
+    def statement(self, stmt: ir.Stmt) -> None:  # noqa: C901  one case per form
+        """Go on behind a statement."""
         match stmt:
+            case ir.Assign(target) if stmt.augmented and not is_scalar(stmt.kind):
+                self.written(ir.Name(target))
+                self.a.made[id(stmt), target] = self.env.get(target, target)
             case ir.Assign(target, value):
-                if stmt.augmented and not is_scalar(stmt.kind):
-                    self.written(ir.Name(target))
-                    self.a.made[id(stmt), target] = self.env.get(target, target)
-                    return
-                links = self.links(value, stmt.kind)
-                self.bind(target)
-                for link in links:
-                    self.link(self.env[target], link)
+                self.bind_all((target,), self.links(value, stmt.kind))
             case ir.Unpack(target, value):
-                links = self.links(value, None)
-                for name in target.names():
-                    self.bind(name)
-                    for link in links:
-                        self.link(self.env[name], link)
-            case ir.Return(value):
-                if not is_scalar(stmt.kind):
-                    self.link(RESULT, self.resolve(value))
+                self.bind_all(tuple(target.names()), self.links(value, None))
+            case ir.Return(value) if not is_scalar(stmt.kind):
+                self.link(RESULT, self.resolve(value))
             case ir.Store(place, value):
                 self.link_all([place.value, value])
                 self.written(place.value)
@@ -223,12 +233,8 @@ class _Builder:
                 self.bind(name)
             case ir.Opaque():
                 self.opaque(stmt)
-            case ir.If(_, body, orelse):
-                start = dict(self.env)
-                self.block(body)
-                then, self.env = self.env, start
-                self.block(orelse)
-                self.meet(then, self.env)
+            case ir.If():
+                self.branch(stmt)
             case ir.With(_, body):
                 self.block(body)
             case ir.For() | ir.While():
@@ -255,40 +261,45 @@ class _Builder:
         if not isinstance(value, ir.Apply):
             plain = is_scalar(kind) or isinstance(value, ir.Lambda | ir.Verbatim)
             return [] if plain else [self.resolve(value)]
-        linked: tuple[Any, ...] = ()
-        outside = False
-        match value.callee:
-            case RuleCall() as call:
-                linked = value.args if call.rule.result != "fresh" else ()
-                if getattr(call.key, "__name__", "") == "getitem":
-                    linked = linked[:1]
-            case PairCall(spec):
-                callee = alias(spec)
-                linked = tuple(value.args[i] for i in callee.results)
-                outside = callee.result_outside
-                for i in callee.writes:
-                    self.written(value.args[i])
-                if callee.writes_outside:
-                    self.a.written.add(OUTSIDE)
-            case InertCall("of an object without derivative"):
-                for arg, arg_kind in zip(value.args, value.kinds, strict=False):
-                    if not is_scalar(arg_kind):
-                        self.link(OUTSIDE, self.resolve(arg))
-            case InertCall(why):
-                linked = value.args if why in ("stop_gradient", "integers") else ()
-            case Build() | Load() | PathLoad():
-                linked = value.args
-            case Dynamic(key) if key is not None and not isinstance(key, str):
-                linked = value.args
-            case Missing() | Dynamic():
-                linked, outside = value.args, True
-                for arg, arg_kind in zip(value.args, value.kinds, strict=False):
-                    self.written(arg)
-                    if not is_scalar(arg_kind):
-                        self.link(OUTSIDE, self.resolve(arg))  # it may be kept, there or in another argument
+        linked, outside = self.applied(value)
         if is_scalar(kind) or isinstance(kind, Known | Inert):
             return []
         return [self.resolve(arg) for arg in linked] + ([OUTSIDE] if outside else [])
+
+    def applied(self, value: ir.Apply) -> tuple[tuple[Any, ...], bool]:
+        """The operands that a result may share memory with, and whether it may with memory from outside."""
+        match value.callee:
+            case RuleCall() as call:
+                linked = value.args if call.rule.result != "fresh" else ()
+                return linked[:1] if getattr(call.key, "__name__", "") == "getitem" else linked, False
+            case PairCall(spec):
+                return self.called(value, alias(spec))
+            case InertCall("of an object without derivative"):
+                self.kept_outside(value)
+            case InertCall("stop_gradient" | "integers") | Build() | Load() | PathLoad():
+                return value.args, False
+            case Dynamic(key) if key is not None and not isinstance(key, str):
+                return value.args, False
+            case Missing() | Dynamic():
+                for arg in value.args:
+                    self.written(arg)
+                self.kept_outside(value)
+                return value.args, True
+        return (), False
+
+    def called(self, value: ir.Apply, callee: Aliases) -> tuple[tuple[Any, ...], bool]:
+        """The same for a call of a compiled function, whose writes are noted."""
+        for i in callee.writes:
+            self.written(value.args[i])
+        if callee.writes_outside:
+            self.a.written.add(OUTSIDE)
+        return tuple(value.args[i] for i in callee.results), callee.result_outside
+
+    def kept_outside(self, value: ir.Apply) -> None:
+        """Operands that something unknown may keep, there or in another operand."""
+        for arg, kind in zip(value.args, value.kinds, strict=False):
+            if not is_scalar(kind):
+                self.link(OUTSIDE, self.resolve(arg))
 
     def resolve(self, value: Any) -> Any:
         """The definitions behind the names of a value."""
@@ -316,9 +327,10 @@ class _Builder:
             self.link(node, self.resolve(source))
 
     def link_all(self, sources: list[Any]) -> None:
+        """Unify the definitions of several values."""
         nodes = [self.resolve(s) for s in sources]
         names = [n for n in nodes if isinstance(n, str)]
-        for a, b in zip(names, names[1:], strict=False):
+        for a, b in itertools.pairwise(names):
             self.a.unify(a, b)
 
     def written(self, place: Any) -> None:

@@ -24,26 +24,11 @@ def bind_call(
 ) -> dict[str, Any]:
     """Parameter → expression, in the order of the signature; a tuple for `*args`, a dict for `**kwargs`.
 
-    `expand` and `expand_dict` give the items of `*a` and `**d` (None if they are not known).  A parameter that the call leaves
-    out gets its default: a `Const` for literals, else a `Static`.
+    `expand` and `expand_dict` give the items of `*a` and `**d` (None if they are not known).  A parameter that the call
+    leaves out gets its default: a `Const` for literals, else a `Static`.
     """
-    positional: list[ir.Expr] = []
-    for arg in args:
-        if isinstance(arg, ir.Star):
-            items = expand(arg)
-            if items is None:
-                raise BindError("unpacks a sequence of unknown length")
-            positional.extend(items)
-        else:
-            positional.append(arg)
-    keywords: dict[str, ir.Expr] = {}
-    for name, value in kwargs:
-        pairs = [(name, value)] if name is not None else expand_dict(value)
-        if pairs is None:
-            raise BindError("unpacks a dict whose keys are not known")
-        if any(key in keywords for key, _ in pairs):
-            raise BindError("gives a keyword twice")
-        keywords.update(pairs)
+    positional = _positional(args, expand)
+    keywords = _keywords(kwargs, expand_dict)
     try:
         bound = signature.bind(*positional, **keywords)
     except TypeError as error:
@@ -58,6 +43,30 @@ def bind_call(
             out[name] = {}
         else:
             out[name] = default_expr(name, parameter.default)
+    return out
+
+
+def _positional(args: Sequence[ir.Expr], expand: Callable[[ir.Star], list[ir.Expr] | None]) -> list[ir.Expr]:
+    out: list[ir.Expr] = []
+    for arg in args:
+        items = expand(arg) if isinstance(arg, ir.Star) else [arg]
+        if items is None:
+            raise BindError("unpacks a sequence of unknown length")
+        out.extend(items)
+    return out
+
+
+def _keywords(
+    kwargs: Sequence[tuple[str | None, ir.Expr]], expand_dict: Callable[[ir.Expr], list[tuple[str, ir.Expr]] | None]
+) -> dict[str, ir.Expr]:
+    out: dict[str, ir.Expr] = {}
+    for name, value in kwargs:
+        pairs = [(name, value)] if name is not None else expand_dict(value)
+        if pairs is None:
+            raise BindError("unpacks a dict whose keys are not known")
+        if any(key in out for key, _ in pairs):
+            raise BindError("gives a keyword twice")
+        out.update(pairs)
     return out
 
 

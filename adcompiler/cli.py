@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import difflib
 import importlib
 import importlib.util
 import inspect
@@ -26,13 +27,13 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler import __version__
 from adcompiler.compare import compared
 from adcompiler.dump import STAGES, dump, plain, tried
 from adcompiler.errors import DifferentiationError
 from adcompiler.explain import explained, place, table
 from adcompiler.pipeline import compile_request
 from adcompiler.rules.registry import all_non_differentiable, all_rules, key_name
+from adcompiler.version import __version__
 
 _EPILOG = "TARGET is module:function or file.py:function."
 
@@ -204,8 +205,6 @@ def _target(text: str) -> tuple[ModuleType, Any]:
 
 
 def _similar(name: str, names: Iterable[str]) -> str:
-    import difflib
-
     close = difflib.get_close_matches(name, names, 1)
     return f"; did you mean {close[0]}?" if close else ""
 

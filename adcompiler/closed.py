@@ -22,10 +22,10 @@ from typing import Any
 import gast
 
 from adcompiler import ir
-from adcompiler.adjoint import Pair
 from adcompiler.emit import Emitter
 from adcompiler.fold import fold
 from adcompiler.module import backward_block
+from adcompiler.pair import Pair
 
 _LATE = "What the pullback reads is assigned below, before each return."
 _ONCE = "Call it once: it uses up the records of the loops."

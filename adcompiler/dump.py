@@ -22,14 +22,15 @@ from types import FunctionType
 from typing import Any
 
 from adcompiler import show
-from adcompiler.adjoint import Pair
 from adcompiler.errors import DifferentiationError, SourceNotFoundError, TangentError, refuse
 from adcompiler.guess import described, guesses
 from adcompiler.lattice import can_be_active, observe
 from adcompiler.module import backward_block, forward_block
+from adcompiler.pair import Pair
 from adcompiler.pipeline import Request, compile_request, specialised
 from adcompiler.program import Spec, signature_of
 from adcompiler.text import Text
+from adcompiler.version import __version__
 
 STAGES = ("parse", "lower", "kinds", "activity", "adjoint", "fold", "final")
 
@@ -140,8 +141,6 @@ def _chosen(names: list[str], wrt: Any) -> Iterator[str]:
 
 
 def _header(name: str, spec: Spec, pair: Pair | None, single_use: bool) -> str:
-    from adcompiler import __version__
-
     source = spec.function.source
     head = f"# {name} ({Path(source.file).name}:{source.first_line})"
     if pair is not None:

@@ -65,7 +65,8 @@ class Emitter:
 
     # --- expressions ------------------------------------------------------------------------------------
 
-    def expr(self, expr: Any) -> gast.AST:
+    def expr(self, expr: Any) -> gast.AST:  # noqa: C901  one case per form
+        """The syntax tree of an expression."""
         match expr:
             case ir.Name(name) | ir.Global(name):
                 return load(name)
@@ -204,7 +205,9 @@ class Emitter:
         head = self.block(stmt.head)
         leave = [*self.block(stmt.orelse), gast.Break()]
         test = gast.If(test=gast.UnaryOp(op=gast.Not(), operand=self.expr(stmt.test)), body=leave, orelse=[])
-        return [gast.While(test=gast.Constant(value=True, kind=None), body=[*head, test, *self.block(stmt.body)], orelse=[])]
+        return [
+            gast.While(test=gast.Constant(value=True, kind=None), body=[*head, test, *self.block(stmt.body)], orelse=[])
+        ]
 
     def stmt_Break(self, stmt: ir.Break) -> gast.AST:
         return gast.Break()
@@ -254,7 +257,7 @@ class Emitter:
 
 
 def to_source(module: gast.Module) -> str:
-    """The text of a module: printed by astor, or by `ast.unparse` where astor's text does not parse to the same tree."""
+    """The text of a module: by astor, or by `ast.unparse` where astor's text does not parse to the same tree."""
     tree = ast.fix_missing_locations(gast.gast_to_ast(module))
     wanted = ast.dump(tree)
     try:

@@ -9,12 +9,13 @@
             return other(params, x, y)
         return finish(forward(params, x, y), params, x, y)
 
-It has the user's own signature, so Python binds the arguments and complains under the user's name.  Every guard is a type,
-dtype class or identity; values, shapes and sizes are never part of it.
+It has the user's own signature, so Python binds the arguments and complains under the user's name.  Every guard is a
+type, dtype class or identity; values, shapes and sizes are never part of it.
 """
 
 from __future__ import annotations
 
+import builtins
 import inspect
 import itertools
 import linecache
@@ -133,6 +134,7 @@ class _Writer:
         return self.test(value, value, guard.kind, guard.type)
 
     def test(self, first: str, again: str, kind: Kind, cls: type) -> str:
+        """The test for a kind; `first` reads the value and may name it, `again` is what to call it after that."""
         match kind:
             case Scalar(real):
                 plain, others = ("float", "REAL") if real else ("complex", "COMPLEX")
@@ -149,14 +151,20 @@ class _Writer:
             case Observed():
                 return f"type({first}) is {cls.__name__}"
             case Known(value):
-                if value is None or isinstance(value, bool):
-                    return f"{first} is {value}"
-                if type(value) is tuple:
-                    return f"{first} == {self.bind(value, 'keys')}"
-                if type(value) in (str, int, bytes):
-                    return f"type({again}) is {type(value).__name__} and {again} == {value!r}" if first == again else f"{first} == {value!r}"
-                return f"{first} is {self.bind(value, 'v')}"
+                return self.known(first, again, value)
         return f"type({first}) is {self.bind(cls, 'type')}"
+
+    def known(self, first: str, again: str, value: Any) -> str:
+        """The test for a value known at compile time."""
+        if value is None or isinstance(value, bool):
+            return f"{first} is {value}"
+        if type(value) is tuple:
+            return f"{first} == {self.bind(value, 'keys')}"
+        if type(value) not in (str, int, bytes):
+            return f"{first} is {self.bind(value, 'v')}"
+        if first == again:
+            return f"type({again}) is {type(value).__name__} and {again} == {value!r}"
+        return f"{first} == {value!r}"
 
     def array(self, cls: type) -> str:
         return f"{self.prefix}ndarray" if cls is np.ndarray else self.bind(cls, "array")
@@ -164,7 +172,6 @@ class _Writer:
 
 def _reader(globals_: dict[str, Any]) -> Any:
     """Reads a global of another module, or a builtin."""
-    import builtins
 
     def read(name: str) -> Any:
         return globals_[name] if name in globals_ else getattr(builtins, name)
@@ -251,7 +258,7 @@ def _parameters(signature: inspect.Signature, prefix: str) -> str:
 
 def _spread(signature: inspect.Signature) -> str:
     """The arguments as they are passed on."""
-    forms = {
+    forms: dict[Any, str] = {
         inspect.Parameter.VAR_POSITIONAL: "*{0}",
         inspect.Parameter.VAR_KEYWORD: "**{0}",
         inspect.Parameter.KEYWORD_ONLY: "{0}={0}",

@@ -8,8 +8,8 @@ from typing import Any
 
 from adcompiler import ir, show
 from adcompiler.activity import activity
-from adcompiler.adjoint import Pair
 from adcompiler.callees import Build, Dynamic, InertCall, Iteration, Load, Missing, PairCall, PathLoad, RuleCall
+from adcompiler.pair import Pair
 from adcompiler.pipeline import Compiled
 from adcompiler.rules.registry import Rule, key_name
 from adcompiler.ruletext import rule_text

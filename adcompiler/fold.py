@@ -96,7 +96,7 @@ class _Folder:
             pending = 0
             while pending < len(head) and self.foldable(head[-1 - pending]):
                 pending += 1
-            test, taken = self.nested(stmt.test, head, pending)
+            test, _ = self.nested(stmt.test, head, pending)
             stmt = replace(stmt, head=tuple(head), test=test)
         return stmt
 

@@ -1,8 +1,8 @@
-"""A rule's template, filled in for one call: facts decided by kinds, idle `fit` and `conj` left out, slices per cotangent.
+"""A rule's template, filled in for one call: facts decided by kinds, idle `fit` and `conj` left out.
 
-What comes out are expressions over the call's own names: `values` that the forward must keep, and for each wanted argument
-its cotangent.  An expression is *lazy* if it only broadcasts to the argument's shape (the adjoint of a sum stays
-the number it is until somebody needs the array).
+What comes out are expressions over the rule's own names: locals that the forward must keep, and for each wanted
+argument its cotangent.  An expression is *lazy* if it only broadcasts to the argument's shape (the adjoint of a sum
+stays the number it is until somebody needs the array).
 """
 
 from __future__ import annotations
@@ -12,14 +12,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from adcompiler import ir
+from adcompiler.decide import is_basic_index
 from adcompiler.lattice import (
+    Array,
     Inert,
-    Int,
     IntArray,
     Kind,
     Known,
-    SliceOf,
     TupleOf,
     is_real,
     is_scalar,
@@ -46,7 +48,10 @@ _COMPARE: dict[str, Callable[[Any, Any], Any]] = {
 
 @dataclass(frozen=True)
 class Cotangent:
-    """The cotangent of one parameter: `lets` first, then `value`; names not in `lets` are parameters, the result or kept."""
+    """The cotangent of one parameter: `lets` first, then `value`.
+
+    Names not in `lets` are parameters, the result, its cotangent, or forward locals.
+    """
 
     lets: tuple[Let, ...]
     value: ir.Expr
@@ -174,9 +179,10 @@ class Filler:
         if function is is_static:
             return isinstance(kind, Known) and (numeric(kind) is not None or bool(is_static(kind.value)))
         if function is is_basic:
-            return _is_basic(kind)
+            known = is_basic_index(kind)
+            return UNDECIDED if known is None else known
         if function is is_mask:
-            return False if _is_basic(kind) is True else UNDECIDED
+            return False if is_basic_index(kind) else UNDECIDED
         return self._evaluate(function, args)
 
     def _evaluate(self, function: Any, args: tuple[ir.Expr, ...]) -> Any:
@@ -211,8 +217,7 @@ class Filler:
         return ir.rebuild(expr, self.simplify)
 
     def _is_array(self, expr: ir.Expr) -> bool:
-        k = numeric(self.kind(expr))
-        return k is not None and not is_scalar(k) and type(k).__name__ in ("Array", "IntArray")
+        return isinstance(numeric(self.kind(expr)), Array | IntArray)
 
     def spell_shape(self, arg: ir.Expr, call: ir.Expr) -> ir.Expr:
         """`x.shape` for arrays, `()` for scalars, `shape(x)` otherwise."""
@@ -230,7 +235,9 @@ class Filler:
                 if local is not None:
                     return self.is_real(local)
                 kind = self.kind(expr)
-                return is_real(kind) or (isinstance(kind, Known | Inert) and not isinstance(getattr(kind, "value", 0), complex))
+                return is_real(kind) or (
+                    isinstance(kind, Known | Inert) and not isinstance(getattr(kind, "value", 0), complex)
+                )
             case ir.Const(value):
                 return not isinstance(value, complex)
             case ir.Static():
@@ -308,7 +315,9 @@ class Filler:
                 return {name}
         return set().union(*map(self.leaves, ir.children(expr)))
 
-    def expanded(self, name: str, inner: ir.Expr, axis: ir.Expr, keepdims: ir.Expr, full: ir.Expr) -> tuple[ir.Expr, bool]:
+    def expanded(
+        self, name: str, inner: ir.Expr, axis: ir.Expr, keepdims: ir.Expr, full: ir.Expr
+    ) -> tuple[ir.Expr, bool]:
         """The adjoint of a sum without its broadcast, where axis and keepdims are known."""
         known_axis, known_keep = self.decide(axis), self.decide(keepdims)
         if known_axis is UNDECIDED or known_keep is UNDECIDED:
@@ -317,28 +326,13 @@ class Filler:
             return full, False  # of a number NumPy takes the axes 0 and -1 too
         if known_axis is None or known_keep:
             return inner, True
-        import numpy as np
-
         spread = ir.Call(ir.Attr(ir.Static(np, "np"), "expand_dims"), (inner, ir.Const(known_axis)))
         return spread, True
 
 
 def _is_literal(value: Any) -> bool:
-    return value is None or type(value) in (bool, int, float, complex, str) or (
-        isinstance(value, tuple) and all(map(_is_literal, value))
+    return (
+        value is None
+        or type(value) in (bool, int, float, complex, str)
+        or (isinstance(value, tuple) and all(map(_is_literal, value)))
     )
-
-
-def _is_basic(kind: Kind | None) -> Any:
-    """Whether an index is surely basic, surely not, or undecided."""
-    match kind:
-        case TupleOf(items):
-            found = [_is_basic(i) for i in items]
-            return False if False in found else UNDECIDED if UNDECIDED in found else True
-        case SliceOf() | Int():
-            return True
-        case Known(value):
-            return value is None or value is Ellipsis or (isinstance(value, int) and not isinstance(value, bool))
-        case IntArray(n) if n:
-            return False
-    return UNDECIDED

@@ -1,11 +1,8 @@
-"""The intermediate representation: a few frozen dataclasses for expressions and statements.
+"""The intermediate representation: expressions (in `expression`) and, here, the statements that hold them.
 
 `lower` makes it in A-normal form (every argument of a call is a name or a constant), `kinds` replaces each
 operation by a resolved `Apply`, `adjoint` makes a second block from the first, `fold` nests expressions again,
 and `emit` prints it.  Values are immutable: a pass is a function from block to block.
-
-Names are strings.  A name is a local or a captured variable of the user's function, or one of the compiler's
-(`names.Names` keeps them apart); what the function reads from its module is a `Global`.
 """
 
 from __future__ import annotations
@@ -15,160 +12,31 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from adcompiler.errors import Origin
-
-# --- expressions ------------------------------------------------------------------------------------------
-
-
-class Expr:
-    """Base of all expressions."""
-
-    __slots__ = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Name(Expr):
-    """A local or captured variable."""
-
-    id: str
-
-
-@dataclass(frozen=True, slots=True)
-class Global(Expr):
-    """A variable of the user's module or a builtin, read live."""
-
-    id: str
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Const(Expr):
-    """A literal."""
-
-    value: Any
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Static(Expr):
-    """An object that only the compiler names: a module, a helper of the runtime, a rule, a generated function."""
-
-    value: Any
-    spelling: str
-
-
-@dataclass(frozen=True, slots=True)
-class Op(Expr):
-    """An operator, spelled as in Python; one argument for the unary ones (`-`, `+`, `~`, `not`)."""
-
-    op: str
-    args: tuple[Expr, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Call(Expr):
-    """`func(*args, **kwargs)`; a `Star` among the arguments and the keyword None unpack."""
-
-    func: Expr
-    args: tuple[Expr, ...] = ()
-    kwargs: tuple[tuple[str | None, Expr], ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Attr(Expr):
-    """`value.name`."""
-
-    value: Expr
-    name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Item(Expr):
-    """`value[index]`."""
-
-    value: Expr
-    index: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class Slice(Expr):
-    """`lower:upper:step` inside an index."""
-
-    lower: Expr | None
-    upper: Expr | None
-    step: Expr | None
-
-
-@dataclass(frozen=True, slots=True)
-class Seq(Expr):
-    """A tuple, list or set display."""
-
-    form: str
-    items: tuple[Expr, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class DictOf(Expr):
-    """A dict display; a key of None unpacks."""
-
-    items: tuple[tuple[Expr | None, Expr], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Star(Expr):
-    """`*value` in a call or a display."""
-
-    value: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class IfExp(Expr):
-    """`body if test else orelse`; made by `fold` only."""
-
-    test: Expr
-    body: Expr
-    orelse: Expr
-
-
-@dataclass(frozen=True, slots=True)
-class BoolOp(Expr):
-    """`a and b`, `a or b`; made by `fold` only."""
-
-    op: str
-    args: tuple[Expr, ...]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Verbatim(Expr):
-    """An expression kept as the user wrote it.  `inert` ones (f-strings) may read active values."""
-
-    node: Any
-    reads: frozenset[str]
-    what: str
-    inert: bool = False
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Lambda(Expr):
-    """A lambda expression, compiled when it is called."""
-
-    node: Any
-    captures: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Apply(Expr):
-    """A resolved operation: `spelled` is what the forward evaluates, `callee` says how it is differentiated.
-
-    `args` are the operands in the callee's own order (for a rule, one per parameter of its signature), `kinds` their kinds,
-    and `kind` that of the result.
-    """
-
-    spelled: Expr
-    callee: Any
-    args: tuple[Any, ...]
-    kinds: tuple[Any, ...]
-    kind: Any
-
-
-Atom = Name | Global | Const | Static
+from adcompiler.expression import Apply as Apply
+from adcompiler.expression import Atom as Atom
+from adcompiler.expression import Attr as Attr
+from adcompiler.expression import BoolOp as BoolOp
+from adcompiler.expression import Call as Call
+from adcompiler.expression import Const as Const
+from adcompiler.expression import DictOf as DictOf
+from adcompiler.expression import Expr as Expr
+from adcompiler.expression import Global as Global
+from adcompiler.expression import IfExp as IfExp
+from adcompiler.expression import Item as Item
+from adcompiler.expression import Lambda as Lambda
+from adcompiler.expression import Name as Name
+from adcompiler.expression import Op as Op
+from adcompiler.expression import Seq as Seq
+from adcompiler.expression import Slice as Slice
+from adcompiler.expression import Star as Star
+from adcompiler.expression import Static as Static
+from adcompiler.expression import Verbatim as Verbatim
+from adcompiler.expression import children as children
+from adcompiler.expression import is_atom as is_atom
+from adcompiler.expression import reads as reads
+from adcompiler.expression import rebuild as rebuild
+from adcompiler.expression import substitute as substitute
+from adcompiler.expression import walk as walk
 
 # --- targets ----------------------------------------------------------------------------------------------
 
@@ -369,93 +237,6 @@ class Function:
 # --- walking ----------------------------------------------------------------------------------------------
 
 
-def children(expr: Any) -> Iterator[Expr]:
-    """The direct sub-expressions, in evaluation order."""
-    match expr:
-        case Op(_, args) | BoolOp(_, args) | Seq(_, args):
-            yield from args
-        case Call(func, args, kwargs):
-            yield func
-            yield from args
-            yield from (value for _, value in kwargs)
-        case Attr(value, _) | Star(value):
-            yield value
-        case Item(value, index):
-            yield value
-            yield index
-        case Slice(lower, upper, step):
-            yield from (e for e in (lower, upper, step) if e is not None)
-        case DictOf(items):
-            for key, value in items:
-                if key is not None:
-                    yield key
-                yield value
-        case IfExp(test, body, orelse):
-            yield test
-            yield body
-            yield orelse
-        case Apply():
-            yield expr.spelled
-
-
-def rebuild(expr: Any, f: Callable[[Expr], Expr]) -> Expr:
-    """The same expression with `f` applied to its direct sub-expressions."""
-    match expr:
-        case Op(op, args):
-            return Op(op, tuple(map(f, args)))
-        case BoolOp(op, args):
-            return BoolOp(op, tuple(map(f, args)))
-        case Seq(form, items):
-            return Seq(form, tuple(map(f, items)))
-        case Call(func, args, kwargs):
-            return Call(f(func), tuple(map(f, args)), tuple((k, f(v)) for k, v in kwargs))
-        case Attr(value, name):
-            return Attr(f(value), name)
-        case Star(value):
-            return Star(f(value))
-        case Item(value, index):
-            return Item(f(value), f(index))
-        case Slice(lower, upper, step):
-            return Slice(*(e if e is None else f(e) for e in (lower, upper, step)))
-        case DictOf(items):
-            return DictOf(tuple((k if k is None else f(k), f(v)) for k, v in items))
-        case IfExp(test, body, orelse):
-            return IfExp(f(test), f(body), f(orelse))
-        case Apply():
-            return replace(expr, spelled=f(expr.spelled))
-    return expr
-
-
-def walk(expr: Expr) -> Iterator[Expr]:
-    """The expression and all its sub-expressions."""
-    yield expr
-    for child in children(expr):
-        yield from walk(child)
-
-
-def reads(expr: Expr) -> Iterator[str]:
-    """The names read, in evaluation order, with repetitions."""
-    for e in walk(expr):
-        if isinstance(e, Name):
-            yield e.id
-        elif isinstance(e, Verbatim):
-            yield from sorted(e.reads)
-        elif isinstance(e, Lambda):
-            yield from sorted(e.captures)
-
-
-def substitute(expr: Expr, mapping: dict[str, Expr]) -> Expr:
-    """The expression with names replaced."""
-    if isinstance(expr, Name):
-        return mapping.get(expr.id, expr)
-    return rebuild(expr, lambda e: substitute(e, mapping))
-
-
-def is_atom(expr: Expr) -> bool:
-    """Whether evaluating the expression again costs nothing and changes nothing."""
-    return isinstance(expr, Name | Global | Const | Static)
-
-
 def blocks(stmt: Stmt) -> tuple[Block, ...]:
     """The blocks inside a statement, in the order of the text."""
     match stmt:
@@ -470,10 +251,12 @@ def blocks(stmt: Stmt) -> tuple[Block, ...]:
     return ()
 
 
-def with_blocks(stmt: Any, new: tuple[Block, ...]) -> Stmt:
+def with_blocks(stmt: Stmt, new: tuple[Block, ...]) -> Stmt:
     """The statement with its blocks replaced, in the order of `blocks`."""
-    names = [f.name for f in fields(stmt) if f.name in ("head", "body", "orelse")]
-    return replace(stmt, **dict(zip(names, new, strict=True)))
+    holder: Any = stmt
+    names = [f.name for f in fields(holder) if f.name in ("head", "body", "orelse")]
+    changed: Stmt = replace(holder, **dict(zip(names, new, strict=True)))
+    return changed
 
 
 def bound(stmt: Stmt) -> frozenset[str]:
@@ -515,7 +298,7 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
     return ()
 
 
-def map_expressions(stmt: Any, f: Callable[[Expr], Expr]) -> Stmt:
+def map_expressions(stmt: Stmt, f: Callable[[Expr], Expr]) -> Stmt:
     """The statement with `f` applied to the expressions it evaluates itself."""
     match stmt:
         case Assign() | Unpack() | Do() | Return():
@@ -527,7 +310,8 @@ def map_expressions(stmt: Any, f: Callable[[Expr], Expr]) -> Stmt:
         case With():
             return replace(stmt, items=tuple(map(f, stmt.items)))
         case Store():
-            return replace(stmt, value=f(stmt.value), place=rebuild(stmt.place, f))
+            place: Any = rebuild(stmt.place, f)
+            return replace(stmt, value=f(stmt.value), place=place)
     return stmt
 
 

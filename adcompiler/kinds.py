@@ -17,6 +17,8 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.callees import Backwards, Build, Counting, Enumerated, Iteration, Over, Zipped
+from adcompiler.calls import CallResolver
+from adcompiler.environment import Env, at_head, merge, part_of
 from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
     Array,
@@ -30,18 +32,15 @@ from adcompiler.lattice import (
     ListOf,
     Number,
     Observed,
-    Scalar,
     TupleOf,
     Unknown,
     join,
     numeric,
 )
-from adcompiler.program import Program, Spec
-from adcompiler.resolve import Resolver
-from adcompiler.scope import scope_of
+from adcompiler.program import Spec
+from adcompiler.scope import nonlocals
 from adcompiler.transfer import item_kind
 
-Env = dict[str, Kind | None]
 _ROUNDS = 8
 
 
@@ -50,8 +49,8 @@ def infer(spec: Spec) -> None:
     Inference(spec).run()
 
 
-class Inference(Resolver):
-    """One traversal of a specialisation; `Resolver` knows the operations."""
+class Inference(CallResolver):
+    """One traversal of a specialisation; `CallResolver` knows the operations."""
 
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
@@ -59,13 +58,12 @@ class Inference(Resolver):
         self.breaks: list[list[Env]] = []
         self.continues: list[list[Env]] = []
         self.heads: dict[int, Env] = {}
-        node = spec.function.source.node
-        self.outer = scope_of(node).outer
         # Variables that a nested function rebinds: nothing is known of them.
-        self.shared = frozenset(n for d in gast.walk(node) if isinstance(d, gast.Nonlocal) for n in d.names)
+        self.shared = nonlocals(spec.function.source.node)
 
     def run(self) -> None:
-        env: Env = self.noted(dict(zip(self.spec.params, map(self.held, self.spec.params, self.spec.kinds), strict=True)))
+        held = map(self.held, self.spec.params, self.spec.kinds)
+        env: Env = self.noted(dict(zip(self.spec.params, held, strict=True)))
         for name in self.spec.function.cells:
             cell = self.spec.cells.get(name)
             env[name] = Unknown() if name in self.outer or cell is None else self.program.cell_kind(cell, name)
@@ -78,8 +76,9 @@ class Inference(Resolver):
 
     def held(self, param: str, kind: Kind) -> Kind:
         """A parameter's kind; a container's remembers which parameter it is, if that is never rebound."""
-        fixed = isinstance(kind, Observed) and param not in self._rebound
-        return replace(kind, holder=param) if fixed else kind
+        if isinstance(kind, Observed) and param not in self._rebound:
+            return replace(kind, holder=param)
+        return kind
 
     # --- blocks -----------------------------------------------------------------------------------------
 
@@ -112,7 +111,7 @@ class Inference(Resolver):
             if name in self.shared and kind is not None:
                 bound[name] = Unknown()
             known = self.spec.name_kinds.get(name)
-            merged = join(known, _variable(kind), ("any", id(self.spec), name))
+            merged = join(known, _as_variable(kind), ("any", id(self.spec), name))
             if merged != known:
                 self.spec.name_kinds[name] = merged
                 self.program.note_change()
@@ -137,7 +136,7 @@ class Inference(Resolver):
         count, found = len(target.items), Env()
         for i, item in enumerate(target.items):
             starred = i == target.star
-            found.update(self.unpacked(item, _part(kind, i, count, target.star, starred)))
+            found.update(self.unpacked(item, part_of(kind, i, count, target.star, starred)))
         return found
 
     def stmt_Do(self, stmt: ir.Do, env: Env) -> tuple[ir.Block, Env]:
@@ -217,7 +216,7 @@ class Inference(Resolver):
 
     def stmt_If(self, stmt: ir.If, env: Env) -> tuple[ir.Block, Env | None]:
         test, kind = self.value(stmt.test)
-        if isinstance(kind, Known) and numeric_or_literal(kind):
+        if isinstance(kind, Known) and _is_decided(kind):
             return self.block(stmt.body if kind.value else stmt.orelse, env)
         body, after_body = self.block(stmt.body, env)
         orelse, after_orelse = self.block(stmt.orelse, env)
@@ -230,7 +229,7 @@ class Inference(Resolver):
                 return replace(stmt, head=head, body=(), orelse=()), None, None
             self.env = after
             test, kind = self.value(stmt.test)
-            forever = isinstance(kind, Known) and numeric_or_literal(kind) and bool(kind.value)
+            forever = isinstance(kind, Known) and _is_decided(kind) and bool(kind.value)
             body, back = self.block(stmt.body, after)
             exhausted: Env | None = None if forever else after
             orelse, end = self.block(stmt.orelse, exhausted) if exhausted is not None else ((), None)
@@ -254,7 +253,7 @@ class Inference(Resolver):
         changed = ir.bound(stmt)
         # Nested loops start from what was found before: kinds only grow while the loops around them are repeated.
         known = self.heads.get(id(stmt))
-        head = dict(env) if known is None else _at_head([env, known], changed, id(stmt), False)
+        head = dict(env) if known is None else at_head([env, known], changed, id(stmt), False)
         for round_ in range(_ROUNDS + 1):
             self.breaks.append([])
             self.continues.append([])
@@ -262,7 +261,7 @@ class Inference(Resolver):
             new, back, end = once(head)
             self.extra = extra
             broken, continued = self.breaks.pop(), self.continues.pop()
-            merged = _at_head([head, back, *continued], changed, id(stmt), round_ == _ROUNDS - 1)
+            merged = at_head([head, back, *continued], changed, id(stmt), round_ == _ROUNDS - 1)
             if merged == head:
                 break
             head = merged
@@ -293,33 +292,28 @@ class Inference(Resolver):
 
     def over(self, source: ir.Expr, kind: Kind | None) -> tuple[Any, Kind | None]:
         """The plan and item kind of a loop over one value."""
+        item: Kind | None = Unknown()
         match kind:
             case None:
                 return Over(source, Unknown(), Unknown()), None
+            case Known(str() | bytes()) | DictOfKinds() | Inert() | Observed(_, dict()):
+                return Counting(), Inert()
             case Array() | Number() | IntArray():
                 item = item_kind(kind)
                 if isinstance(item, Array | Number | IntArray):
                     item = replace(item, shape=("row", id(self.stmt)))
-            case ListOf() if self.program.escaped:
-                item = Unknown()
             case TupleOf(items):
                 item = None
                 for i, k in enumerate(items):
                     item = join(item, k, ("item", id(self.stmt), i))
                 if item is None:  # an empty tuple: the body never runs
                     return Over(source, kind, Unknown()), None
-            case ListOf(_, item):
-                pass
-            case Known(str() | bytes()) | DictOfKinds() | Inert():
-                return Counting(), Inert()
-            case Observed(_, dict()):
-                return Counting(), Inert()
-            case _:
-                item = Unknown()
-        return Over(source, kind, item), item
+            case ListOf(_, common) if not self.program.escaped:
+                item = common
+        return Over(source, kind, item or Unknown()), item
 
 
-def _variable(kind: Kind | None) -> Kind | None:
+def _as_variable(kind: Kind | None) -> Kind | None:
     """The kind of a variable that may hold other values too: a literal number is any number."""
     return numeric(kind) or kind
 
@@ -328,78 +322,9 @@ def _reads_of(block: ir.Block) -> frozenset[str]:
     return frozenset(n for s in ir.statements(block) for e in ir.expressions(s) for n in ir.reads(e))
 
 
-def numeric_or_literal(kind: Known) -> bool:
+def _is_decided(kind: Known) -> bool:
     """Whether the truth of a known value is safe to decide now."""
     return kind.value is None or isinstance(kind.value, bool | int | float | str | bytes)
 
 
-def _part(kind: Kind | None, i: int, count: int, star: int | None, starred: bool) -> Kind | None:
-    """The kind of target `i` of `count` when a value of `kind` is unpacked."""
-    match kind:
-        case None:
-            return None
-        case TupleOf(items) | ListOf(tuple() as items):
-            if star is None:
-                return items[i] if len(items) == count else Unknown()
-            extra = len(items) - count
-            if starred:
-                inner = items[i : i + extra + 1]
-                merged: Kind | None = None
-                for k in inner:
-                    merged = join(merged, k, ("star", i))
-                return ListOf(tuple(inner), merged or Unknown())
-            return items[i] if i < star else items[i + extra]
-        case ListOf(_, item):
-            return ListOf(None, item) if starred else item
-        case Array() | Number() | IntArray():
-            item = item_kind(kind)
-            return ListOf(None, item) if starred else item
-        case Inert():
-            return Inert()
-    return Unknown()
-
-
-def merge(envs: list[Env | None], where: Any) -> Env | None:
-    """The kinds where several paths meet; None if no path gets there."""
-    reached = [env for env in envs if env is not None]
-    if not reached:
-        return None
-    out: Env = {}
-    for name in dict.fromkeys(n for env in reached for n in env):
-        kind: Kind | None = None
-        for env in reached:
-            if name in env:
-                kind = join(kind, env[name], ("join", where, name))
-        out[name] = kind
-    return out
-
-
-def _at_head(envs: list[Env | None], changed: frozenset[str], where: Any, last: bool) -> Env:
-    """The kinds at a loop head: what the loop may change gets a shape class of the head's own."""
-    out = merge(envs, (where, "head")) or {}
-    entry = envs[0] or {}
-    for name in changed:
-        kind = out.get(name)
-        if entry.get(name) is None and kind is not None:
-            out[name] = _reclass(kind, ("head", where, name))
-        if last and name in out:
-            out[name] = _widest(out[name])
-    return out
-
-
-def _reclass(kind: Kind, shape: Any) -> Kind:
-    match kind:
-        case Array() | Number() | IntArray():
-            return replace(kind, shape=shape)
-        case TupleOf(items):
-            return TupleOf(tuple(_reclass(k, (shape, i)) for i, k in enumerate(items)))
-        case ListOf(items, item):
-            return ListOf(items and tuple(_reclass(k, (shape, i)) for i, k in enumerate(items)), _reclass(item, (shape, "*")))
-    return kind
-
-
-def _widest(kind: Kind | None) -> Kind:
-    return Number(False) if isinstance(numeric(kind), Scalar | Array | Number) else Unknown()
-
-
-__all__ = ["Program", "infer"]
+__all__ = ["infer"]

@@ -1,8 +1,8 @@
 """Kinds: what the compiler knows of a value before it has seen it.
 
-A kind is a checked fact or `Unknown`; nothing is assumed.  Order: Int ⊑ Scalar ⊑ Number, Array(n) ⊑ Array(?) ⊑ Number ⊑
-Unknown, real ⊑ maybe complex.  `shape` of an array is a *shape class*: two values of one class have the same shape; None
-means nothing is known.  `Known` is a value that stands in the text or is part of the variant's key.
+A kind is a checked fact or `Unknown`; nothing is assumed.  Order: Int ⊑ Scalar ⊑ Number, Array(n) ⊑ Array(?) ⊑ Number
+⊑ Unknown, real ⊑ maybe complex.  `shape` of an array is a *shape class*: two values of one class have the same shape;
+None means nothing is known.  `Known` is a value that stands in the text or is part of the variant's key.
 """
 
 from __future__ import annotations
@@ -116,8 +116,8 @@ class Observed(Kind):
 class Closure(Kind):
     """A function with captured variables, which are passed to its pair.
 
-    It is defined inside a compiled function (`node` its gast, `owner` the specialisation), or came from outside (`node` its
-    code, `owner` the function seen at the first call, `path` where it was found).
+    It is defined inside a compiled function (`node` its gast, `owner` the specialisation), or came from outside (`node`
+    its code, `owner` the function seen at the first call, `path` where it was found).
     """
 
     node: Any
@@ -277,7 +277,12 @@ def observe(value: Any, path: tuple[Any, ...]) -> Kind:
         return Int()
     if type(value) in (float, complex) or isinstance(value, np.floating | np.complexfloating):
         return Scalar(not isinstance(value, complex | np.complexfloating))
-    if isinstance(value, types.FunctionType) and value_can_be_active(value) and not value.__defaults__ and not value.__kwdefaults__:
+    if (
+        isinstance(value, types.FunctionType)
+        and value_can_be_active(value)
+        and not value.__defaults__
+        and not value.__kwdefaults__
+    ):
         return Closure(value.__code__, value.__code__.co_freevars, value, value.__name__, path)
     if isinstance(value, types.FunctionType | types.BuiltinFunctionType | np.ufunc | np.dtype) or is_transform(value):
         return Known(value)
@@ -305,7 +310,9 @@ def join(a: Kind | None, b: Kind | None, where: Hashable = None) -> Kind | None:
     if a is None or b is None or a == b:
         return b if a is None else a
     if isinstance(a, TupleOf) and isinstance(b, TupleOf) and len(a.items) == len(b.items) and _depth(a) < _MAX_DEPTH:
-        return TupleOf(tuple(join(x, y, (where, i)) or Unknown() for i, (x, y) in enumerate(zip(a.items, b.items, strict=True))))
+        return TupleOf(
+            tuple(join(x, y, (where, i)) or Unknown() for i, (x, y) in enumerate(zip(a.items, b.items, strict=True)))
+        )
     if isinstance(a, ListOf) and isinstance(b, ListOf) and _depth(a) < _MAX_DEPTH and _depth(b) < _MAX_DEPTH:
         return ListOf(None, join(a.item, b.item, where) or Unknown())
     if isinstance(a, DictOfKinds) and isinstance(b, DictOfKinds) and a.keys == b.keys and _depth(a) < _MAX_DEPTH:

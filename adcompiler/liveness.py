@@ -55,7 +55,12 @@ def _block(block: ir.Block, droppable: Callable[[str], bool], counts: dict[str, 
                 inside[name] = inside.get(name, 0) + 1
     dead: dict[int, list[str]] = {}
     for i, stmt in enumerate(block):
-        if isinstance(stmt, ir.Assign) and droppable(stmt.target) and not is_scalar(stmt.kind) and stmt.kind is not None:
+        if (
+            isinstance(stmt, ir.Assign)
+            and droppable(stmt.target)
+            and not is_scalar(stmt.kind)
+            and stmt.kind is not None
+        ):
             name = stmt.target
             at = last.get(name, i)
             # Only what is read in this block alone, and not at its very end, where it dies anyway.

@@ -18,8 +18,8 @@ from adcompiler.scope import bindings, own_nodes, parameters, scope_of
 
 _WHAT = {
     "With": "a with statement", "Try": "a try statement", "TryStar": "a try statement", "Match": "a match statement",
-    "ClassDef": "a class definition", "Import": "an import", "ImportFrom": "an import", "Raise": "raise", "Assert": "assert",
-    "Global": "global", "Nonlocal": "nonlocal",
+    "ClassDef": "a class definition", "Import": "an import", "ImportFrom": "an import", "Raise": "raise",
+    "Assert": "assert", "Global": "global", "Nonlocal": "nonlocal",
 }  # fmt: skip
 
 
@@ -99,7 +99,9 @@ class Lowering(Normaliser):
 
     def stmt_Assert(self, node: gast.Assert) -> None:
         if any(True for _ in bindings(node)):
-            raise self.unsupported(node, "a walrus inside an assert", "Assign the name in a statement of its own before.")
+            raise self.unsupported(
+                node, "a walrus inside an assert", "Assign the name in a statement of its own before."
+            )
         self.opaque(node)
 
     def stmt_Pass(self, node: gast.Pass) -> None:

@@ -1,8 +1,8 @@
 """Generated text and its loading: pairs → Python source → functions on the user's own globals and cells.
 
-One unit holds a pair.  It is compiled inside a binding function whose parameters are what only the compiler names (helpers
-of the runtime, other pairs), so that the user's module gets no new name, and executed with the user's live globals and
-captured variables.  The text is in `linecache`, so tracebacks and debuggers show it.
+One unit holds a pair.  It is compiled inside a binding function whose parameters are what only the compiler names
+(helpers of the runtime, other pairs), so that the user's module gets no new name, and executed with the user's live
+globals and captured variables.  The text is in `linecache`, so tracebacks and debuggers show it.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from typing import Any
 import gast
 
 from adcompiler import ir
-from adcompiler.adjoint import Pair
 from adcompiler.emit import Emitter
 from adcompiler.fold import fold
 from adcompiler.liveness import drop
+from adcompiler.pair import Pair
 from adcompiler.release import release
 from adcompiler.simplify import simplify
 
@@ -61,7 +61,11 @@ class Speller:
         if isinstance(value, Pair):
             self.pairs[name] = value
             return name
-        if name not in self.taken and self.means(name) is value and isinstance(value, types.ModuleType | type | types.BuiltinFunctionType):
+        if (
+            name not in self.taken
+            and self.means(name) is value
+            and isinstance(value, types.ModuleType | type | types.BuiltinFunctionType)
+        ):
             return name
         while name in self.taken or self.statics.get(name, value) is not value or name in self.globals:
             name += "_"

@@ -61,9 +61,7 @@ class Normaliser:
 
     def unsupported(self, node: gast.AST, what: str, advice: str) -> Exception:
         """The error for syntax that has no derivative yet."""
-        return refuse(
-            UnsupportedSyntaxError, f"{what} cannot be differentiated", self.origin(node), "", advice
-        )
+        return refuse(UnsupportedSyntaxError, f"{what} cannot be differentiated", self.origin(node), "", advice)
 
     def is_local(self, name: str) -> bool:
         """Whether a name is a variable of the function or of an enclosing function."""
@@ -102,7 +100,9 @@ class Normaliser:
             return method(node)  # type: ignore[no-any-return]
         if type(node) in _VERBATIM:
             return self.verbatim(node, _VERBATIM[type(node)])
-        what = {"Await": "await", "Yield": "yield", "YieldFrom": "yield from"}.get(type(node).__name__, "this expression")
+        what = {"Await": "await", "Yield": "yield", "YieldFrom": "yield from"}.get(
+            type(node).__name__, "this expression"
+        )
         raise self.unsupported(node, what, "Write it as a plain function.")
 
     def verbatim(self, node: gast.AST, what: str) -> ir.Expr:

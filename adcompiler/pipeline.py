@@ -2,14 +2,18 @@
 
     pass         from → to                                            file
     parse        function → gast, with every node's place             parse
-    lower        gast → IR in A-normal form                           lower, normalise, scope
-    kinds        IR → IR with kinds and callees                       kinds, resolve, transfer, lattice
+    lower        gast → IR in A-normal form                           lower, normalise, scope; ir, expression
+    kinds        IR → IR with kinds and callees                       kinds, environment, lattice, transfer, decide
+      resolve    operation → callee and kind                          resolve, rulecalls, operations, functions, calls
     alias        IR → alias classes                                   alias
-    activity     IR → which names carry derivatives                   activity
-    adjoint      IR → forward IR, backward IR, saved values           adjoint, reverse, saving, bars
-      inline     rule + kinds → one expression per cotangent          ruletext, instantiate
+    activity     IR → which names carry derivatives                   activity, escape
+    adjoint      IR → forward IR, backward IR, saved values           adjoint, whiles, reverse, structures, cotangents,
+                                                                      bars, definite, saving, records
+      inline     rule + kinds → one expression per cotangent          ruletext, instantiate, link
+    simplify     backward IR → the same without idle copies           simplify
     fold         IR → IR with nested expressions                      fold
-    release      IR → IR that consumes its records (single use)       release
+    liveness     forward IR → IR that drops its temporaries           liveness
+    release      backward IR → IR that consumes its records           release (single use only)
     emit         IR → gast → text                                     emit
     load         text → functions on the user's globals and cells     module
     entry        guards → the function that a call goes through       entry
@@ -27,13 +31,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from adcompiler import ir
-from adcompiler.adjoint import Pair, pair_of
+from adcompiler.adjoint import pair_of
 from adcompiler.errors import Origin, UnsupportedSyntaxError, refuse
 from adcompiler.kinds import infer
 from adcompiler.lattice import Kind, can_be_active
 from adcompiler.module import Unit, load, units
-from adcompiler.program import Path, Program, Root, Spec, signature_of
+from adcompiler.pair import Pair
+from adcompiler.program import Program, Root, Spec, signature_of
 
 # Compilation is rare and touches shared tables: one at a time.
 LOCK = threading.RLock()
@@ -110,4 +114,4 @@ def _deep_recursion(function: Any) -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
-__all__ = ["LOCK", "Compiled", "Path", "Request", "compile_request", "ir", "specialised"]
+__all__ = ["LOCK", "Compiled", "Request", "compile_request", "specialised"]

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+import gast
+
 from adcompiler import ir
 from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
@@ -28,7 +30,6 @@ from adcompiler.lattice import (
     TupleOf,
     Unknown,
     join,
-    numeric,
     observe,
 )
 from adcompiler.lower import lower
@@ -46,7 +47,11 @@ class Root:
     holder: Any = None
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Root) and (self.form, self.name) == (other.form, other.name) and self.holder is other.holder
+        return (
+            isinstance(other, Root)
+            and (self.form, self.name) == (other.form, other.name)
+            and self.holder is other.holder
+        )
 
     def __hash__(self) -> int:
         return hash((self.form, self.name, id(self.holder)))
@@ -116,7 +121,7 @@ class Program:
         self._round = 0
         self._assumed = self._changed = False
         self._taken: set[str] = set()
-        # What the program itself may change while it runs: globals that it rebinds, containers that it writes or hands out.
+        # What the program itself may change: globals that it rebinds, containers that it writes or hands out.
         self.rebound: set[tuple[int, str]] = set()
         self.escaped = False
         # Whether something of unknown effect runs: flags outside may change under it.
@@ -178,7 +183,7 @@ class Program:
         return ListOf(tuple(items) if len(items) <= _FEW else None, merged or Unknown())
 
     def pair_names(self, spec: Spec) -> tuple[str, str]:
-        """Names for the forward and the backward of a new pair, different from all others and from the user's globals."""
+        """Names for the forward and the backward of a new pair, unlike all others and the user's globals."""
         spaces = [self._taken, *(s.globals for s in self.specs.values())]
         number, tail = 1, ""
         while any(f"{spec.name}_{part}{tail}" in space for part in ("forward", "backward") for space in spaces):
@@ -252,7 +257,7 @@ class Program:
         self.specs[key] = Spec(name, function, kinds, globals_, cells, self, python, names=names)
 
     def _ready(self, key: Any) -> Spec:
-        """Infer a specialisation; the outermost request repeats until results that recursion assumed no longer change."""
+        """Infer a specialisation; the outermost request repeats until what recursion assumed no longer changes."""
         spec = self.specs[key]
         if self._round:
             self._visit(spec)
@@ -357,8 +362,6 @@ def _definition(closure: Any) -> Any:
 
 
 def _identifiers(source: Source) -> set[str]:
-    import gast
-
     found: set[str] = set()
     for node in gast.walk(source.node):
         for name in (getattr(node, "id", None), getattr(node, "name", None), getattr(node, "attr", None)):
@@ -370,8 +373,3 @@ def _identifiers(source: Source) -> set[str]:
 def signature_of(function: Any) -> inspect.Signature:
     """A Python function's own signature (never that of what it wraps)."""
     return inspect.signature(function, follow_wrapped=False)
-
-
-def is_inert_value(kind: Kind) -> bool:
-    """Whether a kind is surely without derivative and not numeric."""
-    return isinstance(kind, Inert) or (isinstance(kind, Known) and numeric(kind) is None)

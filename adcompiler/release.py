@@ -1,8 +1,8 @@
 """The pass `release`, for single use: records are consumed as the reverse runs.
 
-    for h_1, x in reversed(trace1):        while trace1:
-        ...                                    h_1, x = trace1.pop()
-                                               ...
+for h_1, x in reversed(trace1):        while trace1:
+    ...                                    h_1, x = trace1.pop()
+                                           ...
 """
 
 from __future__ import annotations

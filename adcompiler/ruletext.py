@@ -17,7 +17,7 @@ from __future__ import annotations
 import builtins
 import inspect
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Any
 
 import gast
@@ -67,7 +67,7 @@ class RuleText:
     entries: tuple[ir.Expr | None, ...]
 
 
-@lru_cache(maxsize=None)
+@cache
 def rule_text(rule: Rule) -> RuleText | None:
     """The template of a rule, or None if the rule is opaque."""
     if rule.options:
@@ -156,7 +156,8 @@ class _Reader:
                     raise NotInlinable
         return tuple(out)
 
-    def expr(self, node: Any) -> ir.Expr:
+    def expr(self, node: Any) -> ir.Expr:  # noqa: C901  one case per form
+        """An expression of a rule; NotInlinable if the IR has no form for it."""
         match node:
             case gast.Constant():
                 return ir.Const(node.value)

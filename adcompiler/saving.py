@@ -94,7 +94,7 @@ class Saver:
         frame = self.home(name)
         direct = self.is_here(frame)
         if self._keeps(name, frame, after and direct):
-            self._save(frame.region, name, name)
+            self._save(frame.region, name)
             return name
         return self._copy(name, "", name, ir.Name(name), frame, after and direct)
 
@@ -164,7 +164,7 @@ class Saver:
             return True
         return name in self.definite.at_record.get(frame.region.key, frozenset({name}))
 
-    def _save(self, region: Region, name: str, source: str) -> None:
+    def _save(self, region: Region, name: str) -> None:
         region.saved[name] = None
         if not self._is_user(name) and name not in self.definite.at_record.get(region.key, frozenset({name})):
             region.unset[name] = None

@@ -29,6 +29,11 @@ def scope_of(node: gast.FunctionDef | gast.Lambda) -> Scope:
     return Scope(frozenset(bound - outer), frozenset(outer), generator)
 
 
+def nonlocals(node: gast.AST) -> frozenset[str]:
+    """The variables that functions nested anywhere below a node rebind."""
+    return frozenset(n for d in gast.walk(node) if isinstance(d, gast.Nonlocal) for n in d.names)
+
+
 def parameters(node: gast.FunctionDef | gast.Lambda) -> tuple[str, ...]:
     """Parameter names in the order positional, *args, keyword-only, **kwargs."""
     a = node.args
@@ -94,7 +99,11 @@ def loads(node: gast.AST) -> frozenset[str]:
 
 def _loads(node: gast.AST, hidden: frozenset[str], found: set[str]) -> None:
     if isinstance(node, gast.Name):
-        if not isinstance(node.ctx, gast.Param) and node.id not in hidden and isinstance(node.ctx, gast.Load | gast.Del):
+        if (
+            not isinstance(node.ctx, gast.Param)
+            and node.id not in hidden
+            and isinstance(node.ctx, gast.Load | gast.Del)
+        ):
             found.add(node.id)
         return
     if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda):
@@ -106,9 +115,7 @@ def _loads(node: gast.AST, hidden: frozenset[str], found: set[str]) -> None:
             _loads(child, hidden | inner.bound, found)
         return
     if isinstance(node, _COMPREHENSIONS):
-        hidden = hidden | {
-            n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)
-        }
+        hidden = hidden | {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
     if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name) and node.target.id not in hidden:
         found.add(node.target.id)
     for child in gast.iter_child_nodes(node):

@@ -22,7 +22,6 @@ import gast
 
 from adcompiler import ir
 from adcompiler.activity import activity
-from adcompiler.adjoint import Pair
 from adcompiler.callees import Build, Dynamic, InertCall, Iteration, Load, Missing, PairCall, PathLoad, RuleCall
 from adcompiler.emit import Emitter, to_source
 from adcompiler.lattice import (
@@ -41,6 +40,7 @@ from adcompiler.lattice import (
     can_be_active,
     is_real,
 )
+from adcompiler.pair import Pair
 from adcompiler.program import Spec
 
 _WIDTH = 44  # where the kinds stand

@@ -14,11 +14,11 @@ from typing import Any
 import gast
 
 from adcompiler import ir
-from adcompiler.adjoint import Pair
 from adcompiler.closed import Titles, closure_form, wrapper_form
 from adcompiler.emit import Emitter, load
 from adcompiler.module import define
 from adcompiler.namespace import Namespace, display, is_literal
+from adcompiler.pair import Pair
 from adcompiler.pipeline import Compiled
 from adcompiler.program import signature_of
 from adcompiler.scope import loads

@@ -187,7 +187,9 @@ def _getitem(operands: Operands, fresh: Hashable) -> Kind:
     n = ndim_of(x)
     left = None if n is None else _axes_left(parts, n)
     if left is None:
-        return Number(real, fresh) if isinstance(k, Array | Number | Scalar) else IntArray(None, fresh) if n else Unknown()
+        return (
+            Number(real, fresh) if isinstance(k, Array | Number | Scalar) else IntArray(None, fresh) if n else Unknown()
+        )
     if left == 0 and not any(isinstance(p, Known) and p.value is Ellipsis for p in parts):
         return Scalar(real) if isinstance(k, Array | Scalar) else Int()
     return Array(left, real, fresh) if isinstance(k, Array | Scalar) else IntArray(left, fresh)

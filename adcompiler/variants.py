@@ -21,8 +21,8 @@ _MOST = 64
 class Variants:
     """What `gradient(f)` and its relatives call: `first` is the entry to try first.
 
-    `plan(arguments)` says which parameters are wanted; `finisher(compiled)` makes the function that turns the forward's
-    result into what the user gets.
+    `plan(signature, arguments)` says which parameters are wanted; `finisher(compiled)` makes the function that turns
+    the forward's result into what the user gets.
     """
 
     def __init__(

@@ -5,7 +5,7 @@ import operator
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.layout import diagonal_bar
+from adcompiler.runtime.layout import collect, diagonal_bar, layout
 from adcompiler.runtime.ordering import item_bar, partition_order, take_along_axis_bar, take_bar
 from adcompiler.runtime.scatter import scatter
 from adcompiler.runtime.shapes import fit, shape
@@ -136,10 +136,11 @@ def partition(a, kth, axis=-1):
 def choose(a, choices):
     """Opaque: there are as many choices as the list has."""
     y = np.choose(a, choices)
-    shapes = [shape(choice) for choice in choices]
+    container, shapes = layout(choices)
 
     def pullback(y_bar):
-        return None, [fit(np.where(np.equal(a, i), y_bar, 0), shapes[i]) for i in range(len(shapes))]
+        bars = [fit(np.where(np.equal(a, i), y_bar, 0), shapes[i]) for i in range(len(shapes))]
+        return None, collect(bars, container)
 
     return y, pullback
 

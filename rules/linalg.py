@@ -9,7 +9,7 @@ import operator
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.contraction import einsum_bars
+from adcompiler.runtime.contraction import einsum_bars, first_operand_bar
 from adcompiler.runtime.layout import reshape
 from adcompiler.runtime.matrices import (
     cofactors,
@@ -156,7 +156,7 @@ def einsum(subscripts, *operands, optimize=False):
     y = np.einsum(subscripts, *operands, optimize=optimize)
 
     def pullback(y_bar):
-        return None, einsum_bars(y_bar, subscripts, operands), None
+        return first_operand_bar(y_bar, subscripts, operands), einsum_bars(y_bar, subscripts, operands), None
 
     return y, pullback
 

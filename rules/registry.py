@@ -20,8 +20,9 @@ Key = Hashable
 
 RESULTS = (None, "fresh", "view", "same")
 RULE_KINDS = frozenset(
-    "elementwise elementwise_real elementwise_complex where scalar scalar_complex reduction reduction_real like array array_real array1 array2 transpose matmul getitem reshape "
-    "stack concatenate broadcast_to expand_dims number int bool index tuple other".split()
+    "elementwise elementwise_real elementwise_complex where scalar scalar_complex reduction reduction_real like array "
+    "array_real array1 array2 transpose matmul getitem reshape stack concatenate broadcast_to expand_dims number int "
+    "bool index tuple other".split()
 )
 NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like"}
 
@@ -85,8 +86,9 @@ def rrule(
     with one cotangent for each parameter, None where there is none. `result` says whether the value is ``"fresh"``
     memory, a ``"view"`` of an argument, or possibly the ``"same"`` object; None if unknown. `kind` names the kind of
     the value, `linear` the parameters it is linear in, `flat` those in which it is piecewise constant (a condition, a
-    shape: an active argument there has the derivative zero and is not refused), and ``order=1`` says that the rule cannot be differentiated
-    again. A later rule comes before an earlier one. Raises TypeError or ValueError if the declaration makes no sense.
+    shape: an active argument there has the derivative zero and is not refused), and ``order=1`` says that the rule
+    cannot be differentiated again. A later rule comes before an earlier one. Raises TypeError or ValueError if the
+    declaration makes no sense.
     """
     _check_keys("rrule", keys)
     _check_declaration(result, kind, RULE_KINDS)

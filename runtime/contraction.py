@@ -14,10 +14,35 @@ from adcompiler.runtime.shapes import Shape, fit, ndim, shape
 _WORTH_A_SEARCH = 20_000
 
 
-def einsum_bars(c: Any, subscripts: str, operands: Sequence[Any]) -> tuple[Any, ...]:
-    """The cotangents of all `operands` of ``np.einsum(subscripts, *operands)``."""
+# NumPy's letters for the numbers in a list of axes.
+_LETTERS = string.ascii_uppercase + string.ascii_lowercase
+
+
+def einsum_bars(c: Any, subscripts: Any, operands: Sequence[Any]) -> tuple[Any, ...]:
+    """The cotangents of all `operands` of ``np.einsum(subscripts, *operands)``, None for a list of axes."""
+    if not isinstance(subscripts, str):
+        text, arrays = _in_letters(subscripts, operands)
+        bars = einsum_bars(c, text, arrays)
+        return tuple(bars[(i + 1) // 2] if i % 2 and i + 1 < len(operands) else None for i in range(len(operands)))
     terms, out = einsum_terms(subscripts, tuple(ndim(operand) for operand in operands))
     return tuple(_operand_bar(c, position, terms, out, operands) for position in range(len(operands)))
+
+
+def first_operand_bar(c: Any, first: Any, others: Sequence[Any]) -> Any:
+    """The cotangent of `first` in ``np.einsum(first, axes, second, axes, ...)``, None if it is the subscripts."""
+    return None if isinstance(first, str) else einsum_bars(c, *_in_letters(first, others))[0]
+
+
+def _in_letters(first: Any, others: Sequence[Any]) -> tuple[str, list[Any]]:
+    """The subscripts and operands of ``np.einsum(first, axes, second, axes, ..., [axes of the result])``."""
+    axes = [_named(entry) for entry in others[::2]]
+    out = f"->{_named(others[-1])}" if len(others) % 2 == 0 else ""
+    arrays = [first, *others[1 : len(others) - 1 : 2]]
+    return ",".join(axes[: len(arrays)]) + out, arrays
+
+
+def _named(axes: Sequence[Any]) -> str:
+    return "".join("..." if axis is Ellipsis else _LETTERS[axis] for axis in axes)
 
 
 @lru_cache(maxsize=256)

@@ -26,6 +26,7 @@ _compile: Callable[..., Any]
 _ARITHMETIC = (operator.add, operator.mul, operator.sub, operator.truediv, operator.mod, operator.pow, operator.matmul)
 _NUMBERS = (bool, int, float, complex, np.generic)
 _PLAIN = (list, tuple, type(None), str, bytes, slice, type(Ellipsis), type, np.dtype)
+_OPAQUE = (type, types.ModuleType, types.BuiltinFunctionType, np.ufunc)  # callables that hold no values
 
 
 def connect(lookup: Any, is_inert: Any, compile_: Any) -> None:
@@ -85,7 +86,7 @@ def _check_tangible(value: Any) -> None:
         for item in value:
             _check_tangible(item)
     elif not isinstance(value, _NUMBERS) and not _is_domain(value) and callable(value) and not _is_inert(value):
-        if not _lookup(value, ()) and not isinstance(value, type | types.ModuleType | types.BuiltinFunctionType | np.ufunc):
+        if not _lookup(value, ()) and not isinstance(value, _OPAQUE):
             raise UnsupportedSyntaxError(
                 f"a callable of type {type(value).__qualname__} may carry derivatives, and is only known at run time\n"
                 "Call a plain function instead."
@@ -102,9 +103,7 @@ def _is_constant(cell: Any) -> bool:
 def _is_inert_default(value: Any) -> bool:
     if isinstance(value, types.FunctionType):
         return all(map(_is_constant, value.__closure__ or ()))
-    return isinstance(
-        value, bool | int | str | bytes | type | types.ModuleType | types.BuiltinFunctionType | np.ufunc | np.integer | None
-    )
+    return value is None or isinstance(value, (int, str, bytes, np.integer, *_OPAQUE))
 
 
 def _plain(f: Any, count: int) -> Resolved:
@@ -193,7 +192,9 @@ def _no_rule(key: Any, foreign: list[Any]) -> NoRuleError:
     name = getattr(key, "__name__", repr(key))
     if foreign:
         kinds = ", ".join(sorted({f"{type(v).__module__}.{type(v).__qualname__}" for v in foreign}))
-        return NoRuleError(f"{name} has no derivative rule for {kinds}\nConvert it to an array, or register a rule with @rrule.")
+        return NoRuleError(
+            f"{name} has no derivative rule for {kinds}\nConvert it to an array, or register a rule with @rrule."
+        )
     return NoRuleError(
         f"{name} has no derivative rule\nIt is not written in Python, and no rule is registered for it.\n"
         "Register one with @rrule, or declare it with non_differentiable()."
@@ -207,10 +208,7 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
                 bound = rule.signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise NoRuleError(f"the rule of {rule.name} does not take this call: {error}") from None
-            options = {"needs": _needs(rule, bound, wanted, args, kwargs)} if "needs" in rule.options else {}
-            if "config" in rule.options:
-                options["config"] = {}
-            found = rule.function(*bound.args, **bound.kwargs, **options)
+            found = rule.function(*bound.args, **bound.kwargs, **_options(rule, wanted, args, kwargs))
             if found is not NotImplemented:
                 y, pullback = found
                 return y, (pullback, rule.signature, args, kwargs)
@@ -223,7 +221,7 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
     def backward(saved: Any, y_bar: Any) -> Any:
         pullback, signature, args, kwargs = saved
         if y_bar is None:
-            return (None,) * (len(wanted))
+            return (None,) * len(wanted)
         if signature is None:
             return pullback(args, y_bar)
         cotangents = unthunk(pullback(y_bar))
@@ -232,19 +230,31 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
     return Resolved(forward, backward)
 
 
-def _needs(rule: Any, bound: inspect.BoundArguments, wanted: Any, args: Any, kwargs: Any) -> tuple[bool, ...]:
+def _options(rule: Any, wanted: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """What a rule asks for by keyword-only parameters."""
+    options: dict[str, Any] = {}
+    if "needs" in rule.options:
+        options["needs"] = _needs(rule, wanted, args, kwargs)
+    if "config" in rule.options:
+        options["config"] = {}
+    return options
+
+
+def _needs(rule: Any, wanted: Any, args: Any, kwargs: Any) -> tuple[bool, ...]:
     marks = rule.signature.bind(*wanted[: len(args)], **dict(zip(kwargs, wanted[len(args) :], strict=True)))
     flags = []
     for name in rule.signature.parameters:
         mark = marks.arguments.get(name, False)
-        flags.append(any(mark) if isinstance(mark, tuple) else any(mark.values()) if isinstance(mark, dict) else bool(mark))
+        several = mark.values() if isinstance(mark, dict) else mark if isinstance(mark, tuple) else (mark,)
+        flags.append(any(several))
     return tuple(flags)
 
 
 def _aligned(signature: inspect.Signature, cotangents: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
     """The cotangents of a rule's parameters as those of the call's arguments and keywords."""
     by_name = dict(zip(signature.parameters, cotangents, strict=True))
-    marks = signature.bind(*range(len(args)), **dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True)))
+    numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
+    marks = signature.bind(*range(len(args)), **numbers)
     values = (*args, *kwargs.values())
     out: list[Any] = [None] * len(values)
     for name, position in marks.arguments.items():

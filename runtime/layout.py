@@ -37,7 +37,9 @@ def read_order(x: Any, order: str) -> str | tuple[int, ...]:
     if order == "A" or x.flags.c_contiguous:
         return "C"
     if 0 in x.strides:
-        raise DifferentiationError("order='K' of an array whose elements share memory has no derivative: pass order='C'")
+        raise DifferentiationError(
+            "order='K' of an array whose elements share memory has no derivative: pass order='C'"
+        )
     return tuple(sorted(range(x.ndim), key=lambda axis: -abs(x.strides[axis])))
 
 

@@ -220,6 +220,8 @@ _ENDS = (slice(None, -1), slice(1, None))
 
 def trapezoid_bar_x(c: Any, y: Any, x_shape: Shape, axis: int) -> Any:
     """The cotangent of `x` in ``np.trapezoid(y, x, axis=axis)``."""
+    if not math.prod(x_shape):
+        return np.zeros(x_shape)
     bar = keep_dims(c, axis, False) * np.conj(midpoints(y, axis))
     if len(x_shape) == 1:
         bar = np.moveaxis(bar, axis, -1)

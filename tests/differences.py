@@ -1,6 +1,7 @@
 """Gradients by finite differences, and how they are compared: what the tests of whole programs stand on.
 
-A central difference of fourth order with a step of 1e-3 is right to about ten digits for functions that are smooth at that scale.
+A central difference of fourth order with a step of 1e-3 is right to about ten digits for functions that are smooth at
+that scale.
 """
 
 from __future__ import annotations

@@ -24,4 +24,4 @@ def pullback_not_inlined(f, *args, **kwargs):
 
 def variants_of(f):
     """The variants of the first transform that was made of a function."""
-    return next(iter(api._store(f).values()))
+    return next(iter(api.store_of(f).values()))

@@ -1,7 +1,8 @@
 """Random programs as source text, made of what the compiler supports: expressions with broadcasting, and control flow.
 
-A text is rendered twice. Of the user's program the marks `RE(...)` and `MAXIMUM(...)` are removed; the reference is run with complex
-numbers, where comparisons look at real parts, so that one run with an imaginary step gives a derivative to the last digits.
+A text is rendered twice. Of the user's program the marks `RE(...)` and `MAXIMUM(...)` are removed; the reference is run
+with complex numbers, where comparisons look at real parts, so that one run with an imaginary step gives a derivative to
+the last digits.
 """
 
 from __future__ import annotations
@@ -49,17 +50,56 @@ class Program:
         return f"{self.text}\n# called with {self.args!r}"
 
 
-def number(random: Random) -> float:
-    """A number of moderate size, never 0."""
-    return round(random.uniform(0.2, 1.6), 2) * random.choice([1, 1, -1])
+@dataclass
+class Numbers:
+    """Numbers of moderate size, never 0 and no two of them equal, however simple the rest of a program is."""
+
+    rng: np.random.Generator
+
+    def number(self) -> float:
+        return round(self.rng.uniform(0.2, 1.6), 6) * int(self.rng.choice([1, 1, -1]))
+
+    def positive(self) -> float:
+        return abs(self.number())
+
+    def array(self, *shape: int) -> np.ndarray:
+        return np.array([self.number() for _ in range(int(np.prod(shape)))]).reshape(shape)
 
 
-def array(random: Random, shape: tuple[int, ...]) -> np.ndarray:
-    """An array of such numbers."""
-    return np.array([number(random) for _ in range(int(np.prod(shape)))]).reshape(shape)
+def lines(text: str) -> list[str]:
+    """The lines of a text, one choice each."""
+    return text.strip().split("\n")
 
 
 # --- expressions ------------------------------------------------------------------------------------------
+
+
+UNARY = lines("""
+-{}
++{}
+np.sin({})
+np.cos({})
+np.tanh({})
+({}) ** 2
+({}) ** 3
+np.exp(-({}) ** 2)
+np.sqrt(({}) ** 2 + 1.5)
+np.log(({}) ** 2 + 0.5)
+np.square({})
+np.arctan({})
+0.5 ** ({})
+""")
+BINARY = lines("""
+({} + {})
+({} - {})
+({} * {})
+({} * {})
+({} / ({} ** 2 + 1.2))
+np.multiply({}, {})
+np.subtract({}, {})
+MAXIMUM({}, {})
+np.where(RE({0}) > 0.3, {0}, {1})
+""")
 
 
 @dataclass
@@ -67,6 +107,7 @@ class Expressions:
     """Draws expressions whose shapes are known, over names and their shapes; every shape broadcasts to (2, 3)."""
 
     random: Random
+    numbers: Numbers
     names: dict[str, tuple[int, ...]]
     bound: int = 0
 
@@ -81,24 +122,18 @@ class Expressions:
     def leaf(self) -> tuple[str, tuple[int, ...]]:
         r = self.random
         if r.random() < 0.2:
-            return r.choice([str(abs(number(r))), "2", "0.5"]), ()
+            return r.choice([str(self.numbers.positive()), "2", "0.503"]), ()
         name = r.choice(list(self.names))
         return name, self.names[name]
 
     def unary(self, depth: int) -> tuple[str, tuple[int, ...]]:
         a, shape = self.expression(depth - 1)
-        form = self.random.choice(
-            ["-{}", "np.sin({})", "np.cos({})", "np.tanh({})", "({}) ** 2", "({}) ** 3", "+{}", "np.exp(-({}) ** 2)"]
-            + ["np.sqrt(({}) ** 2 + 1.5)", "np.log(({}) ** 2 + 0.5)", "np.square({})", "np.arctan({})", "0.5 ** ({})"]
-        )
+        form = self.random.choice(UNARY)
         return "(" + form.format(a if a.isidentifier() else f"({a})") + ")", shape
 
     def binary(self, depth: int) -> tuple[str, tuple[int, ...]]:
         (a, s), (b, t) = self.expression(depth - 1), self.expression(depth - 1)
-        form = self.random.choice(
-            ["({} + {})", "({} - {})", "({} * {})", "({} * {})", "({} / ({} ** 2 + 1.2))", "np.multiply({}, {})"]
-            + ["MAXIMUM({}, {})", "np.where(RE({0}) > 0.3, {0}, {1})", "np.subtract({}, {})"]
-        )
+        form = self.random.choice(BINARY)
         return form.format(a, f"({b})"), np.broadcast_shapes(s, t)
 
     def reduction(self, depth: int) -> tuple[str, tuple[int, ...]]:
@@ -128,8 +163,8 @@ class Expressions:
             (f"(lambda q, c=0.5: c * q)({a})", s),
         ]
         if not s:
-            choices.append((f"({b} if RE({a}) > 0.2 else -{b})" if b.isidentifier() else f"({a} if RE({a}) > 0.1 else 0.2)", t))
-            choices[-1] = choices[-1] if b.isidentifier() else (choices[-1][0], ())
+            choices.append((f"({b} if RE({a}) > 0.2 else -({b}))", t))
+            choices.append((f"({a} if RE({a}) > 0.1 else 0.2)", ()))
         else:
             choices += [(f"({a})[0]", s[1:]), (f"({a})[-1]", s[1:]), (f"({a})[..., :1]", (*s[:-1], 1))]
             choices += [(f"np.sum(({a}) @ ({a}).T)", ()), (f"({a})[None][0]", s), (f"({a}).reshape(-1)[0]", ())]
@@ -144,8 +179,9 @@ class Expressions:
 def expression_program(random: Random) -> Program:
     """A function of two to four numbers or arrays that returns an expression or a tuple of two."""
     names = {f"x{i}": random.choice(SHAPES) for i in range(random.randint(2, 4))}
-    args = tuple(array(random, s) if s or random.random() < 0.3 else number(random) for s in names.values())
-    e = Expressions(random, dict(names))
+    numbers = Numbers(np.random.default_rng(random.randrange(1000)))
+    args = tuple(numbers.array(*s) if s or random.random() < 0.3 else numbers.number() for s in names.values())
+    e = Expressions(random, numbers, dict(names))
     lines = []
     for i in range(random.randint(0, 2)):
         text, shape = e.expression(3)
@@ -160,7 +196,7 @@ def expression_program(random: Random) -> Program:
 
 # --- control flow -----------------------------------------------------------------------------------------
 
-HELPERS = '''\
+HELPERS = """\
 def several(p, q):
     if RE(p) > 0.5:
         return p * q
@@ -190,52 +226,189 @@ def reduced(w, p):
             return s * e
         s = np.sin(s) + e
     return s
+"""
+
+
+CONSTANTS = '''
+    z, k, h = np.array([0.6, 1.1, 0.4]), [1.0, 0.7, 0.5], {"a": 0.8}
+    z2 = z.copy()
+    TABLE[:] = 0.5, 0.7, 0.9
+
+    def counted(t):
+        k[0] = k[0] * 0.9 + 0.05
+        return t * k[0]
+
+    def times(t):
+        return t * z[0] * h["a"]
 '''
+FILL = '''
+
+TABLE = np.array([0.5, 0.7, 0.9])
+
+
+def fill(array, value):
+    array[1:] = value
+'''
+SCALARS = lines("""
+np.tanh({a} * {b})
+({a} + {b}) * 0.5
+np.sin({a})
+{a} * {b}
+np.cos({a} - {b})
+{a} / ({b} ** 2 + 1.1)
+-({a})
+({a}) ** 2
+np.sum(u * {a})
+(w @ v * {a})
+several({a}, {b})
+pair({a}, {b})[0]
+pair({a}, {b}, 0.9, c, scale=d)[1]
+reduced(w, {a})
+repeated({a}, 2)
+inner({a})
+({a} if {test} else {b})
+(lambda t: t * {b})({a})
+""")
+VECTORS = lines("""
+u * {a}
+w * 0.5 + v * {a}
+np.sin(w + {a})
+v[::-1] * {a}
+np.array([a, b, {a}])
+""")
+CONDITIONS = lines("""
+RE({a}) > {n}
+RE(a) < RE(b)
+-0.4 < RE(c) < 0.8
+RE(x) > 0
+flag
+i % 2 == 0
+""")
+UNPACKINGS = lines("""
+a, b = b, a
+a, b, c = c, a * 0.5, {a}
+a, b = pair({a}, {b})
+p = {a}, {b}
+p = pair({a})
+p = b, a
+c, d = p
+(a, c), b = p, a
+b, (*r, c) = a, p
+a, *r = p; b = r[0] * 0.8
+t = p, a; (c, _), b = t
+c, a, _ = u
+a = b = {a}
+""")
+LOOPS = lines("""
+i in range(3)
+i in range(2)
+i in reversed(range(3))
+i in order
+a in u
+a in reversed(u)
+b in v * a
+i, a in enumerate(v)
+i, c in enumerate(items, 1)
+a, b in zip(u, v * 0.5)
+i, (a, b) in enumerate(zip(u, v))
+row in m
+row, c in zip(m, items)
+c in items
+a, b in pairs
+c in (a, b, 0.5)
+c in [b, a * 0.5]
+c in p
+""")
+TESTS = lines("""
+{k} < 3
+{k} < 4 and {test}
+({k} := {k} + 1) < 4
+{k} < 2 and RE(a := a * 0.8) > 0.05
+""")
+WRITES = lines("""
+z[i % 3] = {n}
+z[i % 3] += 0.5
+z *= 0.9
+z = z + 0.1
+z2 = z
+z2[0] = {n}
+z[:2] = 0.3
+fill(z, {n})
+k[0] = k[0] + 1
+k[1] *= 0.5
+k.append(0.4)
+h["a"] = {n}
+h["a"] += 0.2
+TABLE[1] += 0.1
+np.multiply(z, 0.9, out=z)
+z.sort()
+counted(0.0)
+""")
+READS = lines("""
+{a} * k[1]
+{a} * k[-1] + k[0]
+{a} * h["a"]
+z[1] * {a}
+np.sum(z * {a})
+u @ z * {a}
+TABLE[1] * {a}
+counted({a})
+times({a})
+np.sum(w / z) * {a}
+""")
+ROWS = lines("""
+a = a * 0.5 + np.sum(row)
+w = row * b
+w = w + row
+b = row[1] * a
+""")
 
 
 @dataclass
 class Flow:
-    """Draws statements: a, b, c, d are numbers, u, v arrays of length 3, w a local one, p a pair, i, j integers."""
+    """Draws statements: a, b, c, d are numbers, u, v arrays of length 3, w a local one, p a pair, i an integer."""
 
     random: Random
+    numbers: Numbers
     lines: list[str] = field(default_factory=list)
     count: int = 0
     loops: int = 0
     maybe: bool = False
     result: str = "number"
     budget: int = 14
+    writes: bool = False
 
     def add(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
 
     # expressions
 
+    def filled(self, form: str, depth: int = 1, **more: Any) -> str:
+        """A form with numbers for {a} and {b}, a condition for {test}, a literal for {n}."""
+        parts = {"a": "", "b": "", "test": "", "n": ""}
+        for name in parts:
+            if f"{{{name}}}" in form:
+                draw = {"test": lambda: self.condition(0), "n": lambda: str(self.numbers.number())}
+                parts[name] = draw[name]() if name in draw else self.scalar(depth)
+        return form.format(**parts, **more)
+
     def scalar(self, depth: int = 2) -> str:
         r = self.random
         if depth == 0 or r.random() < 0.25:
             name = "e" if self.maybe and r.random() < 0.1 else r.choice("aaabbbccd")
             return r.choice([name, name, name, name, "x", "u[0]", "v[-1]", "w[1]", "p[0]", "0.7", "u[i % 3]"])
-        a, b = self.scalar(depth - 1), self.scalar(depth - 1)
-        return r.choice(
-            [f"np.tanh({a} * {b})", f"({a} + {b}) * 0.5", f"np.sin({a})", f"{a} * {b}", f"np.cos({a} - {b})"]
-            + [f"{a} / ({b} ** 2 + 1.1)", f"-({a})", f"np.sum(u * {a})", f"(w @ v * {a})", f"several({a}, {b})"]
-            + [f"pair({a}, {b})[0]", f"reduced(w, {a})", f"repeated({a}, 2)", f"pair({a}, {b}, 0.9, c, scale=d)[1]"]
-            + [f"({a} if {self.condition(0)} else {b})", f"inner({a})", f"({a}) ** 2", f"(lambda t: t * {b})({a})"]
-        )
+        return self.filled(r.choice(READS if self.writes and r.random() < 0.4 else SCALARS), depth - 1)
 
     def vector(self) -> str:
-        r, a = self.random, self.scalar(1)
-        return r.choice([f"u * {a}", f"w * 0.5 + v * {a}", f"np.sin(w + {a})", f"v[::-1] * {a}", f"np.array([a, b, {a}])"])
+        return self.filled(self.random.choice(VECTORS))
 
     def condition(self, depth: int = 1) -> str:
         r = self.random
-        simple = r.choice(
-            [f"RE({self.scalar(0)}) > {number(r)}", "RE(a) < RE(b)", "-0.4 < RE(c) < 0.8", "flag", "i % 2 == 0", "RE(x) > 0"]
-        )
+        simple = self.filled(r.choice(CONDITIONS), 0)
         if depth == 0 or r.random() < 0.6:
             return simple
         other = self.condition(depth - 1)
-        return r.choice([f"not ({simple})", f"{simple} and {other}", f"{simple} or {other}", f"RE(a := a * 0.9) > 0.2"])
+        return r.choice([f"not ({simple})", f"{simple} and {other}", f"{simple} or {other}", "RE(a := a * 0.9) > 0.2"])
 
     # statements
 
@@ -247,7 +420,9 @@ class Flow:
 
     def statement(self, depth: int) -> None:
         self.budget -= 1
-        simple = [self.assign] * 3 + [self.augmented] * 2 + [self.unpack] * 2 + [self.array_statement, self.leave, self.small]
+        simple = [self.assign] * 3 + [self.augmented] * 2 + [self.unpack] * 2
+        simple += [self.array_statement, self.leave, self.small]
+        simple += [self.write] * 5 if self.writes else []
         nested = [self.branch, self.branch, self.for_loop, self.for_loop, self.while_loop]
         allowed = depth < 5 and self.budget > 0
         self.random.choice(simple + (nested * 2 if allowed else []))(depth)
@@ -261,18 +436,15 @@ class Flow:
         self.add(depth, f"{r.choice('abc')} {r.choice(['+=', '-=', '*=', '+='])} {self.scalar()}")
 
     def unpack(self, depth: int) -> None:
-        s = self.scalar
-        self.add(
-            depth,
-            self.random.choice(
-                ["a, b = b, a", f"a, b, c = c, a * 0.5, {s()}", f"a, b = pair({s(1)}, {s(1)})", f"p = {s(1)}, {s(1)}", "c, d = p"]
-                + ["(a, c), b = p, a", f"a, *r = p\n{'    ' * depth}b = r[0] * 0.8", "p = b, a", "c, a, _ = u", "b, (*r, c) = a, p"]
-                + [f"a = b = {s(1)}", "t = p, a\n" + "    " * depth + "(c, _), b = t", f"p = pair({s(1)})"]
-            ),
-        )
+        self.add(depth, self.filled(self.random.choice(UNPACKINGS)))
 
     def array_statement(self, depth: int) -> None:
-        self.add(depth, self.random.choice([f"w = {self.vector()}", f"w += {self.vector()}", f"w = w * {self.scalar(1)}"]))
+        form = self.random.choice(["w = {v}", "w += {v}", "w = w * {a}"])
+        self.add(depth, self.filled(form, v=self.vector()))
+
+    def write(self, depth: int) -> None:
+        """A write into something without derivative: an array, a list, a dict, a global, in a helper or closure."""
+        self.add(depth, self.filled(self.random.choice(WRITES)))
 
     def small(self, depth: int) -> None:
         r = self.random
@@ -316,24 +488,19 @@ class Flow:
 
     def for_loop(self, depth: int) -> None:
         r = self.random
-        header = r.choice(
-            ["i in range(3)", "i in range(2)", "a in u", "b in v * a", "i, a in enumerate(v)", "a, b in zip(u, w)", "a in reversed(u)"]
-            + ["i, (a, b) in enumerate(zip(u, v))", "row in m", "c in items", "a, b in pairs", "i in reversed(range(3))"]
-            + ["i, c in enumerate(items, 1)", "c in (a, b, 0.5)", "c in [b, a * 0.5]", "i in order", "row, c in zip(m, items)", "c in p"]
-        )
+        header = r.choice(LOOPS)
         self.add(depth, f"for {header}:")
         if header.startswith("row"):
-            self.add(depth + 1, r.choice(["a = a * 0.5 + np.sum(row)", "w = row * b", "b = row[1] * a", "w = w + row"]))
+            self.add(depth + 1, r.choice(ROWS))
         self.loop_body(depth)
 
     def while_loop(self, depth: int) -> None:
-        r = self.random
         self.count += 1
         k = f"k{self.count}"
         self.add(depth, f"{k} = 0")
-        test = r.choice([f"{k} < 3", f"{k} < 4 and {self.condition(0)}", f"({k} := {k} + 1) < 4", f"{k} < 2 and RE(a := a * 0.8) > 0.05"])
+        test = self.filled(self.random.choice(TESTS), k=k)
         self.add(depth, f"while {test}:")
-        if ":=" not in test or "RE" in test:
+        if f"{k} :=" not in test:
             self.add(depth + 1, f"{k} += 1")
         self.loop_body(depth)
 
@@ -347,23 +514,27 @@ class Flow:
             self.block(depth + 1, 1)
 
 
-def flow_program(random: Random) -> Program:
-    """A function with nested control flow."""
-    flow = Flow(random, result=random.choice(["number", "number", "array", "pair", "mixed"]))
+def flow_program(random: Random, writes: bool = False) -> Program:
+    """A function with nested control flow; with `writes`, constants of all kinds are changed in place."""
+    numbers = Numbers(np.random.default_rng(random.randrange(1000)))
+    flow = Flow(random, numbers, result=random.choice(["number", "number", "array", "pair", "mixed"]))
+    flow.writes = writes
     head = ["def program(x, y, u, v, m, items, pairs, order, flag):", "    a, b, c, d, i = x, y, x * y, 0.6, 0"]
     head += ["    w = u * 1.0", "    p = x, b", "    def inner(t):", "        return t * x + y", ""]
+    if writes:
+        head.append(CONSTANTS)
     flow.block(1, random.randint(2, 5))
     flow.returns(1)
     args = (
-        number(random),
-        number(random),
-        array(random, (3,)),
-        array(random, (3,)),
-        array(random, (2, 3)),
-        [number(random) for _ in range(3)],
-        [(number(random), number(random)) for _ in range(2)],
+        numbers.number(),
+        numbers.number(),
+        numbers.array(3),
+        numbers.array(3),
+        numbers.array(2, 3),
+        [numbers.number() for _ in range(3)],
+        [(numbers.number(), numbers.number()) for _ in range(2)],
         np.array([2, 0, 1]),
         random.random() < 0.5,
     )
     body = "\n".join([*head, *flow.lines])
-    return Program(f"{HELPERS}\n\n{body}\n", args)
+    return Program(f"{HELPERS}{FILL if writes else ''}\n\n{body}\n", args)

@@ -105,7 +105,7 @@ def test_helpers_are_analysed_for_the_active_arguments_of_the_call():
     masks = sorted(pair.mask for pair in found.units if pair.spec.name == "helper")
     assert [(False, True), (True, False)] == masks
     text = functions(stage(f, "activity", 1.0, 2.0, wrt="x"))
-    assert ["* t1 = a * c", "* return t1"] == [line for line in text["helper"] if line.startswith("* t1 = a") or "return" in line]
+    assert ["* t1 = a * c", "* return t1"] == text["helper"][1:]
 
 
 def ignores(a, b):
@@ -155,7 +155,7 @@ def test_what_the_result_does_not_need_is_not_saved():
     """A dead computation costs nothing in the reverse."""
 
     def f(x):
-        unused = np.exp(x) * x
+        unused = np.exp(x) * x  # noqa: F841
         return x * 3.0
 
     assert () == saved(f, vector, wrt=("x",))

@@ -1,4 +1,4 @@
-"""`adjoint` mirrors the control flow, saves what the reverse reads and nothing else, and gives each step its reverse."""
+"""`adjoint` mirrors the control flow, saves what the reverse reads and nothing else, and reverses each step."""
 
 import numpy as np
 import pytest

@@ -259,8 +259,18 @@ def appended(x):
 
 @pytest.mark.parametrize(
     "f",
-    [row_written, tuple_holds, iterated, captured, helper_changes, constant_becomes_active]
-    + [argument_changed, argument_element, alias_changed, appended],
+    [
+        row_written,
+        tuple_holds,
+        iterated,
+        captured,
+        helper_changes,
+        constant_becomes_active,
+        argument_changed,
+        argument_element,
+        alias_changed,
+        appended,
+    ],
     ids=lambda f: f.__name__,
 )
 def test_writes_into_what_carries_a_derivative(f):
@@ -269,8 +279,12 @@ def test_writes_into_what_carries_a_derivative(f):
     try:
         _, grad = value_and_pullback(f, kept)
     except MutationError as error:
-        assert "test_alias.py" in str(error)
+        refused = str(error)
         np.testing.assert_array_equal(A, kept)
+    else:
+        refused = ""
+    if refused:
+        assert "test_alias.py" in refused
         return
     h = 1e-6
     expected = [(f(A + h * e) - f(A - h * e)) / (2 * h) for e in np.eye(3)]

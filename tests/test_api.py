@@ -1,4 +1,4 @@
-"""The public transforms: which arguments, which structure, zeros and None, seeds, errors, and how they behave as functions."""
+"""The public transforms: arguments, structures, zeros and None, seeds, errors, and how they behave as functions."""
 
 import copy
 import inspect

@@ -35,8 +35,12 @@ def op(text, *args):
 
 @pytest.mark.parametrize(
     "value",
-    [0, -3, 2.5, -0.0, 1e300, 1e-300, math.inf, -math.inf, 2j, complex(-0.0, -1.0), complex(1.0, -0.0), True, None, ..., "a'b\n", b"\x00"]
-    + [(), (1,), (-1, (2.0, "a"))],
+    [
+        *(0, -3, 2.5, -0.0, 1e300, 1e-300, math.inf, -math.inf),
+        *(2j, complex(-0.0, -1.0), complex(1.0, -0.0)),
+        *(True, None, ..., "a'b\n", b"\x00"),
+        *((), (1,), (-1, (2.0, "a"))),
+    ],
 )
 def test_literals_evaluate_to_themselves(value):
     """The text of a literal evaluates to a value of the same type with the same bits."""

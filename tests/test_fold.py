@@ -1,4 +1,4 @@
-"""`fold` puts temporaries back into expressions where evaluation order allows, so that the text reads like the user's."""
+"""`fold` puts temporaries back into expressions where evaluation order allows: the text reads like the user's."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def ternary(x):
 
 
 def booleans(x, y):
-    if x > 0 and y > 0 or not x:
+    if (x > 0 and y > 0) or not x:
         return x
     return y
 

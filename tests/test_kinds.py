@@ -195,5 +195,6 @@ def test_an_unknown_kind_is_resolved_at_run_time():
 
 def test_kinds_of_helpers_are_separate():
     """A helper called with two kinds has two specialisations, each with its own kinds."""
-    heads = [line for line in stage(lambda x, y: helper(x) * helper(y), "kinds", scalar, vector).split("\n") if "→" in line]
+    text = stage(lambda x, y: helper(x) * helper(y), "kinds", scalar, vector)
+    heads = [line for line in text.split("\n") if "→" in line]
     assert ["helper(x: float) → float", "helper(x: array[1]) → array[1]"] == heads[1:]

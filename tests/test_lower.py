@@ -74,7 +74,7 @@ def test_and_or():
     """`and` and `or` give the value of an operand and evaluate no more than needed."""
 
     def f(x, y):
-        return x and y or x + y
+        return (x and y) or x + y
 
     assert [
         "t2 = x",
@@ -111,7 +111,7 @@ def test_unpacking():
     """Nested and starred targets stay as they are."""
 
     def f(p):
-        a, (b, *c), d = p
+        a, (b, *c), d = p  # noqa: RUF059
         return a
 
     assert ["a, (b, *c), d = p", "return a"] == lowered(f, (1.0, (2.0, 3.0), 4.0))
@@ -141,7 +141,7 @@ def test_annotations_bind_only_with_a_value():
     """`y: float` does nothing."""
 
     def f(x):
-        y: float
+        y: float  # noqa: F842
         z: float = x
         return z
 
@@ -173,7 +173,7 @@ def test_loops_keep_their_form():
     """Iterables made of zip, enumerate, reversed and range stay one expression; `else` stays."""
 
     def f(x, y):
-        for i, (a, b) in enumerate(zip(x, reversed(y))):  # noqa: B905
+        for i, (a, b) in enumerate(zip(x, reversed(y))):  # noqa: B007, B905
             if i:
                 continue
             break
@@ -270,7 +270,7 @@ async def coroutine(x):
 
 
 def walrus_in_comprehension(x):
-    return [y := v for v in x][0] + y
+    return [y := v for v in x][0] + y  # noqa: RUF015
 
 
 def decorated_inside(x):

@@ -212,7 +212,7 @@ def test_what_is_inert_is_not_refused():
 
     def f(x):
         shape = x.shape
-        sizes = [n for n in shape]  # noqa: C416
+        sizes = [n for n in shape]
         with nothing():
             total = sum(s for s in sizes)
         try:

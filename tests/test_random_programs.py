@@ -1,6 +1,7 @@
 """Random programs give the gradient of their reference in every mode, and nothing in them is refused.
 
-`ADCOMPILER_RANDOM_PROGRAMS=5000` asks for that many examples, new ones every time; the default is a few hundred, always the same.
+`ADCOMPILER_RANDOM_PROGRAMS=5000` asks for that many examples, new ones every time, and shrinks what fails; the default
+is a few hundred, always the same.
 """
 
 import copy
@@ -10,10 +11,10 @@ import warnings
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import HealthCheck, Phase, assume, given, settings
 from hypothesis import strategies as st
 
-from adcompiler import PullbackConsumedError, pullback, value_and_grad
+from adcompiler import MutationError, PullbackConsumedError, pullback, value_and_grad
 from adcompiler.vectors import inner, leaves, random_like
 from tests.differences import assert_close, assert_form, assert_same, assert_unshared, children, is_leaf, replaced
 from tests.modes import pullback_not_inlined
@@ -27,6 +28,7 @@ examples = functools.partial(
     deadline=None,
     database=None,
     derandomize=not MANY,
+    phases=list(Phase) if MANY else [Phase.explicit, Phase.generate],
     suppress_health_check=list(HealthCheck),
 )
 
@@ -49,7 +51,11 @@ def complex_step_gradient(output, value):
         return grad
     if is_leaf(value):
         return output(value + 1e-30j).imag / 1e-30
-    grads = {k: complex_step_gradient(lambda e, k=k: output(replaced(value, k, e)), v) for k, v in children(value).items()}
+
+    def entry(key, child):
+        return complex_step_gradient(lambda e: output(replaced(value, key, e)), child)
+
+    grads = {key: entry(key, child) for key, child in children(value).items()}
     if isinstance(value, tuple | list):
         return type(value)(grads.values())
     return grads if isinstance(value, dict) else None
@@ -134,6 +140,18 @@ def test_control_flow(random):
     program = flow_program(random)
     with reported(program):
         check(program)
+
+
+@examples(max_examples=MANY or 60)
+@given(st.randoms(use_true_random=False))
+def test_writes_into_constants(random):
+    """Constants that are changed in place: the gradient is right, or the function is refused."""
+    program = flow_program(random, writes=True)
+    with reported(program):
+        try:
+            check(program)
+        except MutationError:
+            assume(False)
 
 
 class reported:

@@ -203,7 +203,7 @@ class TestThreads:
             return x
 
         def work(i):
-            y, back = pullback(f, 0.1 * (i + 1), 5 + i)
+            _, back = pullback(f, 0.1 * (i + 1), 5 + i)
             return back(1.0)[0], value_and_grad(f)(0.1 * (i + 1), 5 + i)[1]
 
         for both in self.race(work):

@@ -43,7 +43,7 @@ def np_renamed(x):
 def same_name_for_everything(x):
     x = x * x
     x = np.sin(x) * x
-    for x in (x, x * 2.0):
+    for x in (x, x * 2.0):  # noqa: B020
         x = x + 1.0
     return x
 

@@ -166,6 +166,13 @@ def test_ties_are_shared():
             assert np.sum(b_bar) == np.sum(y_bar) / 2
 
 
+def test_complex_scalars_are_in_the_order_of_numpy():
+    """The larger of two complex numbers is that of the larger real part, and the whole cotangent is its own."""
+    assert bars(np.maximum, 1 + 2j, 1j, y_bar=2 - 1j) == (2 - 1j, 0)
+    assert bars(np.minimum, 1 + 2j, np.complex128(1j), y_bar=2 - 1j) == (0, 2 - 1j)
+    assert bars(np.clip, 1 + 2j, 0j, 5j, y_bar=1.0)[:3] == (0, 0, 1.0)
+
+
 def test_a_choice_ignores_infinite_cotangents_of_what_it_did_not_choose():
     """Where the other argument was chosen the cotangent is 0, not 0 * inf."""
     for size in (2, 5000):

@@ -38,6 +38,8 @@ CASES = [
     case(math.dist, [1.0, 2.0], [4.0, 6.0]),
     case(math.dist, (1.0, 2.0), [4.0, 6.0], id="tuple and list"),
     case(math.dist, normal(3), normal(3), id="arrays"),
+    case(math.dist, normal(3), [4.0, 6.0, 5.0], id="array and list"),
+    case(math.dist, (1.0, 2.0, 3.0), normal(3), id="tuple and array"),
     case(math.fsum, [1.5, 2.5, -0.5]),
     case(math.fsum, (1.5, 2.5), id="tuple"),
     case(math.prod, [1.5, 2.5, -0.5]),

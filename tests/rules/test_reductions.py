@@ -52,6 +52,8 @@ CASES = [
     case(np.average, normal(2, 3, 4), axis=(2, 0), weights=positive(4, 2)),
     case(np.median, distinct(5)),
     case(np.cumsum, normal(5)),
+    *(case(key, 1.5, **way) for key in (np.cumsum, np.cumprod) for way in ({}, {"axis": 0}, {"axis": -1})),
+    *(case(key, nonzero(), axis=0) for key in (np.cumsum, np.cumprod)),
     case(np.cumsum, normal(2, 3)),
     case(np.cumsum, normal(2, 3), axis=0),
     case(np.ndarray.cumsum, normal(2, 3), axis=-1),

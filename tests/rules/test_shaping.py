@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from adcompiler.rules.registry import lookup
+from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.testing import booleans, case, check_rule, complex_normal, normal
 
 PAIRS = [[normal(2, 3), normal(2, 3)], (normal(2, 3), normal(2, 3), normal(2, 3))]
@@ -156,6 +157,8 @@ JOINING = [
     case(np.repeat, normal(3), np.array([1, 0, 2])),
     case(np.repeat, normal(3), [2]),
     case(np.repeat, 2.5, 3),
+    case(np.repeat, normal(), 3, axis=0),
+    case(np.repeat, 2.5, 3, axis=-1),
     case(np.repeat, complex_normal(2, 3), [1, 2], axis=0),
     case(np.ndarray.repeat, normal(2, 3), 2, axis=1),
     case(np.pad, normal(3), 2),
@@ -234,10 +237,18 @@ def test_ravel_in_memory_order(order):
     assert pullback(y)[0].tolist() == array.tolist()
 
 
-def test_ravel_in_no_simple_order():
-    """order="K" is refused where the order of memory follows no simple pattern."""
-    with pytest.raises(NotImplementedError, match="order='C'"):
-        lookup(np.ravel)[0].function(np.ones((2, 3, 4)).transpose(1, 0, 2), "K")
+@pytest.mark.parametrize("axes", [(1, 0, 2), (0, 2, 1), (2, 0, 1)])
+def test_ravel_in_the_order_of_permuted_axes(axes):
+    """order="K" follows the axes as they lie in memory, steps and reversed axes included."""
+    array = np.arange(48.0).reshape(2, 3, 8).transpose(axes)[..., ::-1]
+    y, pullback = lookup(np.ravel)[0].function(array, "K")
+    np.testing.assert_array_equal(pullback(y)[0], array)
+
+
+def test_ravel_of_shared_memory_in_no_simple_order():
+    """order="K" is refused where elements share memory, which then has no order."""
+    with pytest.raises(DifferentiationError, match="order='C'"):
+        lookup(np.ravel)[0].function(np.broadcast_to(np.ones((3, 1)), (2, 3, 4)), "K")
 
 
 def test_flat_iterates_in_the_order_of_the_rows():

@@ -1,0 +1,187 @@
+"""Calls → a rule, no derivative, a function compiled with its caller, the run time, or a refusal, in this order."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+import numpy as np
+
+from adcompiler import ir
+from adcompiler.callees import Dynamic, InertCall, RuleCall
+from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind, root_module
+from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
+from adcompiler.functions import FunctionResolver
+from adcompiler.lattice import Closure, Inert, Int, Kind, Known, ListOf, Number, Unknown, numeric
+from adcompiler.operations import OperationResolver
+from adcompiler.resolve import Resolved
+from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.runtime.marks import stop_gradient
+from adcompiler.transfer import result_kind
+
+_EFFECTS_ONLY = ("logging", "warnings", "time", "sys", "os", "io", "tqdm", "datetime", "json", "builtins")
+_FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
+# Methods of containers that write into them.
+_WRITERS = (
+    "append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "popitem", "sort", "reverse", "add",
+)  # fmt: skip
+
+
+class CallResolver(OperationResolver, FunctionResolver):
+    """Resolves all operations."""
+
+    def call(self, expr: ir.Call) -> Resolved:
+        """A call."""
+        values = [v for _, v in expr.kwargs]
+        kinds = self.kinds([*expr.args, *values])
+        if any(k is None for k in kinds):
+            return self.apply(expr, InertCall("not reached yet"), (), kinds, None)
+        if isinstance(expr.func, ir.Attr):
+            obj = self.value(expr.func.value)[1]
+            if obj is None:
+                return self.apply(expr, InertCall("not reached yet"), (), (None,), None)
+            if not (isinstance(obj, Known) and numeric(obj) is None):
+                return self._method(expr, expr.func, obj, kinds)
+        func = self.value(expr.func)[1]
+        if func is None:
+            return self.apply(expr, InertCall("not reached yet"), (), (None,), None)
+        if isinstance(func, Closure):
+            if isinstance(func.owner, types.FunctionType) and _is_declared(func.owner):
+                return self.known_call(expr, func.owner, kinds)
+            return self._closure(expr, func)
+        if isinstance(func, Known):
+            return self.known_call(expr, func.value, kinds)
+        return self._dynamic(expr, kinds)
+
+    def _dynamic(self, expr: ir.Call, kinds: list[Any]) -> Resolved:
+        """A call of something that is known at run time only."""
+        if any(isinstance(a, ir.Star) for a in expr.args) or any(k is None for k, _ in expr.kwargs):
+            what = "* or ** in a call that is only known at run time"
+            callee: Any = self.missing(UnsupportedSyntaxError, what, "", "Write the arguments out.")
+        else:
+            callee = Dynamic(None, tuple(k for k, _ in expr.kwargs if k))
+        func_kind = self.value(expr.func)[1] if not isinstance(expr.func, ir.Attr) else Unknown()
+        args = (expr.func, *expr.args, *(v for _, v in expr.kwargs))
+        return self.apply(expr, callee, args, (func_kind, *kinds), Unknown())
+
+    def _method(self, expr: ir.Call, func: ir.Attr, obj: Kind, kinds: list[Any]) -> Resolved:
+        """`value.name(...)`, where `obj` is the value's kind and `kinds` those of the arguments."""
+        if numeric(obj) is not None:
+            key = getattr(np.ndarray, func.name, None)
+            if key is None:
+                key = getattr(float, func.name, None)
+            return self._keyed(expr, key, (func.value, *expr.args), [obj, *kinds], f"the method .{func.name}()")
+        if isinstance(obj, Inert):
+            operands = self._operands(expr, expr.args)
+            return self._effect(expr, operands, kinds, "of an object without derivative", func.name)
+        if isinstance(obj, Unknown):
+            operands = (func.value, *self._operands(expr, expr.args))
+            keywords = tuple(k for k, _ in expr.kwargs if k)
+            return self.apply(expr, Dynamic(func.name, keywords), operands, [obj, *kinds], Unknown())
+        callee = self.missing(
+            MutationError if func.name in _WRITERS else UnsupportedSyntaxError,
+            f".{func.name}() of a container",
+            "Methods of containers are not differentiated yet.",
+            "Build a new list or tuple instead." if func.name in _WRITERS else "Read the items by index or in a loop.",
+        )
+        return self.apply(expr, callee, (func.value, *self._operands(expr, expr.args)), (obj, *kinds), Unknown())
+
+    def _effect(self, expr: ir.Call, args: Any, kinds: Any, why: str, name: str) -> Resolved:
+        """A call for its effects (logging, printing): nothing active comes out, unless its value is used."""
+        if isinstance(self.stmt, ir.Do):
+            return self.apply(expr, InertCall(why), args, kinds, Inert())
+        callee = self.missing(
+            NoRuleError,
+            f"{name}() has no derivative rule",
+            "Its result is used here, and it was given a value that carries a derivative.",
+            "Compute it without, or register a rule with @rrule.",
+        )
+        return self.apply(expr, callee, args, kinds, Inert())
+
+    def known_call(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved:
+        """A call of an object known at compile time."""
+        name = getattr(function, "__name__", repr(function))
+        if getattr(function, "__module__", None) == "builtins" and name in _FRAME_READERS and not expr.args:
+            raise refuse(
+                UnsupportedSyntaxError,
+                f"{name}() inside a differentiated function",
+                self.stmt.origin,
+                "It would see names of the generated code.",
+                "Name the variables that you need.",
+            )
+        if function in (eval, exec):
+            raise refuse(
+                UnsupportedSyntaxError, f"{name}()", self.stmt.origin, "Its text is not known.", "Write the code out."
+            )
+        if function is stop_gradient:
+            operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
+            return self.apply(expr, InertCall("stop_gradient"), operands, kinds, kind)
+        if function is isinstance and len(kinds) == 2:
+            return self.apply(expr, InertCall("a test"), expr.args, kinds, isinstance_kind(*kinds))
+        return self._keyed(expr, function, expr.args, kinds, name)
+
+    def _keyed(self, expr: ir.Call, key: Any, args: tuple[ir.Expr, ...], kinds: list[Any], name: str) -> Resolved:
+        """A call whose function (or method descriptor) is `key`: rule, no derivative, source, or refusal."""
+        wrapped = getattr(type(key), "__adcompiler_function__", None)
+        if wrapped is not None:
+            return self.known_call(expr, wrapped.__get__(key), kinds)
+        operands = self._operands(expr, args)
+        declared = is_non_differentiable(key)
+        if declared is not None and self._writes_out(key, expr):
+            what = f"{name} with out="
+            callee = self.missing(MutationError, what, "It writes into an array.", "Let it return a new array.")
+            return self.apply(expr, callee, operands, kinds, Number(False))
+        if declared is not None:
+            kind = self._inert_kind(declared, expr, kinds)
+            return self.apply(expr, InertCall("declared without derivative"), operands, kinds, kind)
+        rules = lookup(key)
+        if rules:
+            if any(isinstance(k, Unknown) for k in kinds):
+                return self._dynamic(expr, kinds)
+            return self.rule(expr, RuleCall(rules, key), args, expr.kwargs)
+        module = root_module(key)
+        if isinstance(key, types.FunctionType) and module not in LIBRARIES:
+            if module in _EFFECTS_ONLY:
+                return self._effect(expr, operands, kinds, "used for its effects", name)
+            return self._source(expr, key)
+        if module in _EFFECTS_ONLY and module != "builtins" and not isinstance(key, type):
+            return self._effect(expr, operands, kinds, "used for its effects", name)
+        if module == "adcompiler":
+            callee = self.missing(
+                UnsupportedSyntaxError,
+                f"{name} inside a differentiated function",
+                "Derivatives of derivatives are not supported yet.",
+                "Compute it outside and pass the result.",
+            )
+            return self.apply(expr, callee, operands, kinds, Unknown())
+        callee = self.missing(
+            NoRuleError,
+            f"{full_name(key, name)} has no derivative rule",
+            "It is not written in Python, and no rule is registered for it.",
+            "Register one with @rrule, or declare it with non_differentiable().",
+        )
+        return self.apply(expr, callee, operands, kinds, constructed(key, kinds))
+
+    @staticmethod
+    def _writes_out(key: Any, expr: ir.Call) -> bool:
+        """Whether a call writes into one of its arguments."""
+        positional = isinstance(key, np.ufunc) and len(expr.args) > key.nin
+        return positional or any(name == "out" for name, _ in expr.kwargs)
+
+    def _inert_kind(self, declared: Any, expr: ir.Call, kinds: list[Any]) -> Kind:
+        """The kind of the result of a function declared without derivative."""
+        operands = {str(i): k for i, k in enumerate(kinds)}
+        if declared.kind == "tuple":
+            return ListOf(None, Int()) if declared.key is np.shape else Inert()
+        kind = result_kind(declared.kind, operands, self.fresh) if declared.kind else Number(False)
+        last = kinds[len(kinds) - len(expr.kwargs) :]
+        typed = [k for (name, _), k in zip(expr.kwargs, last, strict=True) if name == "dtype"]
+        if declared.kind in ("filled", "filled_like") and (typed or len(expr.args) > 1):
+            plain = all(isinstance(k, Known) and k.value in (float, np.float64, np.float32) for k in typed)
+            return kind if plain and len(expr.args) == 1 else Number(False)
+        return kind
+
+
+def _is_declared(function: types.FunctionType) -> bool:
+    """Whether a function's derivative is a rule or nothing, so that its source is not read."""
+    return bool(lookup(function) or is_non_differentiable(function)) or root_module(function) in LIBRARIES

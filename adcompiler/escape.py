@@ -1,0 +1,63 @@
+"""Where a local function that is passed on or kept might see other values of its variables than it was made with."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adcompiler import ir
+
+
+def rebound_between(body: ir.Block, node: Any, use: ir.Stmt) -> set[str]:
+    """Names bound after a function (`node`) is defined and before `use`, or in a loop that holds only the use."""
+    order = list(ir.statements(body))
+    at = _made_at(order, node)
+    use_at = next(i for i, s in enumerate(order) if s is use)
+    if at is None or at > use_at:
+        return set(ir.bound_in(body))
+    names: set[str] = set().union(*(_own(s) for s in order[at + 1 : use_at]))
+    for stmt in order:
+        inside = set(map(id, ir.statements((stmt,))))
+        if isinstance(stmt, ir.For | ir.While) and id(use) in inside and id(order[at]) not in inside:
+            names |= ir.bound(stmt)
+    return names
+
+
+def rebound_after(body: ir.Block, node: Any) -> set[str]:
+    """Names bound after a function is defined, or in a loop around its definition."""
+    order = list(ir.statements(body))
+    at = _made_at(order, node)
+    if at is None:
+        return set(ir.bound_in(body))
+    names: set[str] = set().union(*(_own(s) for s in order[at + 1 :]))
+    for stmt in order:
+        if isinstance(stmt, ir.For | ir.While) and any(s is order[at] for s in ir.statements((stmt,))):
+            names |= ir.bound(stmt)
+    return names
+
+
+def _made_at(order: list[ir.Stmt], node: Any) -> int | None:
+    return next((i for i, s in enumerate(order) if _makes(s, node)), None)
+
+
+def _makes(stmt: ir.Stmt, node: Any) -> bool:
+    """Whether a statement makes the function with this definition."""
+    match stmt:
+        case ir.Define():
+            return stmt.node is node
+        case ir.Assign(_, ir.Lambda() as function):
+            return function.node is node
+    return False
+
+
+def _own(stmt: ir.Stmt) -> set[str]:
+    """The names that a statement binds itself."""
+    match stmt:
+        case ir.Assign(target):
+            return {target}
+        case ir.Unpack(target) | ir.For(target):
+            return set(ir.target_names(target))
+        case ir.Define(name):
+            return {name}
+        case ir.Opaque():
+            return set(stmt.writes)
+    return set()

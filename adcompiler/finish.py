@@ -1,0 +1,155 @@
+"""What a transform does around a pair: the seed before the backward, projection and structure after it.
+
+Each finisher takes a `Compiled` and returns the `Finish` that its entry calls after the forward.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adcompiler.entry import Finish
+from adcompiler.errors import PullbackConsumedError
+from adcompiler.pipeline import Compiled
+from adcompiler.runtime.project import detach, materialize, project
+from adcompiler.variants import explained
+from adcompiler.wanted import Wanted, check_scalar, positional_parameters
+
+_FLOATS = frozenset({float, np.float64, np.float32, np.float16, np.longdouble})
+
+
+# --- gradients --------------------------------------------------------------------------------------------
+
+
+def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) -> Finish:
+    """The part of a gradient after its forward."""
+    pair, backward = compiled.pair, compiled.backward
+    function_name = compiled.request.function.__qualname__
+    params = compiled.spec.params
+    where = [params.index(name) for name, _ in names]
+    inside = [position for _, position in names]
+    active = pair.active
+    slots = [active.index(params[i]) if params[i] in active else None for i in where]
+    single = len(active) == 1
+    has_aux = mode == "aux"
+    seed = (1.0, None) if has_aux else 1.0
+
+    def finish(value: Any, saved: Any, *arguments: Any) -> Any:
+        loss = value[0] if has_aux and isinstance(value, tuple) and len(value) == 2 else value
+        if type(loss) not in _FLOATS:
+            check_scalar(loss, function_name)
+        return rest(value, backward(saved, seed) if active else (), *arguments)
+
+    def rest(value: Any, cts: Any, *arguments: Any) -> Any:
+        out = []
+        by_slot = (cts,) if single else cts
+        for i, slot, position in zip(where, slots, inside, strict=True):
+            primal = arguments[i]
+            ct = None if slot is None else by_slot[slot]
+            if position is not None:
+                primal, ct = primal[position], None if ct is None else ct[position]
+            out.append(_zero_if_none(project(ct, primal), primal))
+        whole = detach(tuple(out), (arguments, value))
+        grads = whole if as_tuple else whole[0]
+        return grads if mode == "gradient" else (value, grads)
+
+    if not (single and slots == [0] and inside == [None] and not has_aux):
+        return Finish(finish)
+    bound = {"FLOATS": _FLOATS, "check": check_scalar, "name": function_name, "backward": backward, "rest": rest}
+    return Finish(finish, _float_lines(params[where[0]], as_tuple, mode), bound)
+
+
+def _float_lines(param: str, as_tuple: bool, mode: str) -> tuple[str, ...]:
+    """The gradient of one float: all of it in the entry, since its calls would cost as much as the arithmetic."""
+    bare = "(float($bar),)" if as_tuple else "float($bar)"
+    return (
+        "$value, $saved = $forward({names})",
+        "if type($value) not in $FLOATS:",
+        "    $check($value, $name)",
+        "$bar = $backward($saved, 1.0)",
+        f"if type({param}) is float and isinstance($bar, float):",
+        f"    return {bare if mode == 'gradient' else f'$value, {bare}'}",
+        "return $rest($value, $bar, {names})",
+    )
+
+
+def _zero_if_none(grad: Any, value: Any) -> Any:
+    """A float or array without influence has the gradient zero; structures keep their None."""
+    if grad is None and isinstance(value, float | complex | np.inexact | np.ndarray):
+        return materialize(grad, value)
+    return grad
+
+
+# --- pullbacks --------------------------------------------------------------------------------------------
+
+
+def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
+    """The part of a pullback after its forward."""
+    pair, backward = compiled.pair, compiled.backward
+    signature = inspect.signature(compiled.request.function, follow_wrapped=False)
+    positional = positional_parameters(signature)
+    active = pair.active
+
+    def finish(value: Any, saved: Any, *arguments: Any) -> Any:
+        primals = dict(zip(signature.parameters, arguments, strict=True))
+        kept: list[Any] = [saved]
+
+        def make_back(count: int) -> Callable[[Any], tuple[Any, ...]]:
+            return lambda ct: back(ct)[:count]
+
+        def back(ct: Any) -> tuple[Any, ...]:
+            if not kept:
+                raise PullbackConsumedError(
+                    "this pullback was made with single_use=True and has been called before\n"
+                    "Make it with single_use=False to call it again."
+                )
+            record = kept.pop() if single_use else kept[0]
+            seed = project(ct, value)
+            try:
+                cts = backward(record, seed) if seed is not None and active else (None,) * len(active)
+            except Exception as error:
+                explained(error)
+                raise
+            by_name = dict(zip(active, (cts,) if len(active) == 1 and seed is not None else cts, strict=True))
+            foreign = (arguments, value, seed, ct, [s for s in record if not isinstance(s, list)])
+            out: list[Any] = []
+            for p in positional:
+                grad = project(by_name.get(p.name), primals[p.name])
+                if p.kind is p.VAR_POSITIONAL:
+                    out.extend(grad if grad is not None else [None] * len(primals[p.name]))
+                else:
+                    out.append(grad)
+            return tuple(detach(out, foreign))
+
+        return value, make_back
+
+    return Finish(finish)
+
+
+# --- calls at run time ------------------------------------------------------------------------------------
+
+
+def call_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Finish:
+    """The value and a pullback with one cotangent per argument; `bound` has their positions, parameter by parameter."""
+    active, backward = compiled.pair.active, compiled.backward
+
+    def finish(value: Any, saved: Any, *arguments: Any) -> Any:
+        def back(y_bar: Any) -> Any:
+            cts = backward(saved, y_bar) if active else ()
+            by_name = dict(zip(active, (cts,) if len(active) == 1 else cts, strict=True))
+            out: list[Any] = [None] * count
+            for name, position in bound.items():
+                ct = by_name.get(name)
+                if isinstance(position, tuple):
+                    for i, p in enumerate(position):
+                        out[p] = None if ct is None else ct[i]
+                elif isinstance(position, int):
+                    out[position] = ct
+            return tuple(out)
+
+        return value, back
+
+    return Finish(finish)

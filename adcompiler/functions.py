@@ -1,0 +1,131 @@
+"""Calls of the user's own functions, at module level or local: bound, specialised, and paired with their callee."""
+
+from __future__ import annotations
+
+import types
+from typing import Any
+
+from adcompiler import ir
+from adcompiler.binding import BindError, bind_call, node_signature
+from adcompiler.callees import InertCall, Load, Missing, PairCall
+from adcompiler.decide import reads_itself, renamed
+from adcompiler.errors import DifferentiationError, UnsupportedSyntaxError, refuse
+from adcompiler.lattice import Closure, Kind, Unknown
+from adcompiler.program import Root, Spec, shape_numbers, signature_of
+from adcompiler.resolve import Resolved, Resolver
+from adcompiler.runtime.containers import cell_of
+
+_MOST_KINDS = 8  # versions of one function
+
+
+class FunctionResolver(Resolver):
+    """Adds functions that are compiled with their caller to what can be resolved."""
+
+    def _source(self, expr: ir.Call, function: types.FunctionType) -> Resolved:
+        """A call of a function whose source is at hand."""
+        try:
+            bound = bind_call(signature_of(function), expr.args, expr.kwargs, self._expand, self._expand_dict)
+        except BindError as error:
+            return self._unbound(expr, function.__name__, str(error))
+        args, kinds = self._packed(bound)
+        try:
+            if any(k is None for k in kinds):
+                return self.apply(expr, InertCall("not reached yet"), (), kinds, None)
+            self._limit(function.__code__)
+            spec = self.program.specialise(function, tuple(k for k in kinds if k))
+        except DifferentiationError as error:
+            return self.apply(expr, Missing(error), args, kinds, Unknown())
+        except RecursionError:
+            return self._unbound(expr, function.__name__, "calls itself with ever new kinds")
+        return self._paired(expr, spec, args, kinds, 0)
+
+    def _closure(self, expr: ir.Call, closure: Closure) -> Resolved:
+        """A call of a function with captured variables, which are passed as its first arguments."""
+        try:
+            outside = isinstance(closure.owner, types.FunctionType)
+            signature = signature_of(closure.owner) if outside else node_signature(closure.node)
+            bound = bind_call(signature, expr.args, expr.kwargs, self._expand, self._expand_dict)
+        except BindError as error:
+            return self._unbound(expr, closure.name, str(error), expr.func)
+        args, kinds = self._packed(bound)
+        captured, captured_kinds = self._captured(expr.func, closure)
+        if closure in captured_kinds or reads_itself(closure):
+            callee = self.missing(
+                UnsupportedSyntaxError,
+                f"the recursion of the local function {closure.name}",
+                "It is not differentiated yet.",
+                "Define it at module level.",
+            )
+            operands = (expr.func, *captured, *args)
+            return self.apply(expr, callee, operands, (closure, *captured_kinds, *kinds), Unknown())
+        try:
+            self._limit(closure.node)
+            spec = self.program.specialise_local(closure, (*captured_kinds, *(k or Unknown() for k in kinds)))
+        except DifferentiationError as error:
+            return self.apply(expr, Missing(error), (*captured, *args), (*captured_kinds, *kinds), Unknown())
+        return self._paired(expr, spec, (*captured, *args), (*captured_kinds, *kinds), len(captured))
+
+    def _captured(self, func: ir.Expr, closure: Closure) -> tuple[tuple[ir.Expr, ...], tuple[Kind, ...]]:
+        """The captured variables of a local function: its owner's own names, or loads from its cells elsewhere."""
+        if closure.owner is self.spec:
+            names = [ir.Name(n) for n in closure.captures]
+            found = tuple(self.env.get(n.id) or Unknown() for n in names)
+            return tuple(names), found
+        out, kinds = [], []
+        if not ir.is_atom(func):
+            held = self.spec.names.fresh("t")
+            self.extra.append(ir.Assign(held, self.value(func)[0], self.stmt.origin, kind=closure))
+            func = ir.Name(held)
+        for name in closure.captures:
+            if isinstance(closure.owner, types.FunctionType):
+                kind = self.program.source_kind(cell_of(closure.owner, name), (*closure.path, ("cell", name)))
+            else:
+                self.program.assume()
+                kind = closure.owner.name_kinds.get(name) or Unknown()
+            temp = self.spec.names.fresh("t")
+            cell = ir.Call(ir.Static(cell_of, "cell_of"), (func, ir.Const(name)))
+            load = ir.Apply(cell, Load(name), (func,), (closure,), kind)
+            self.extra.append(ir.Assign(temp, load, self.stmt.origin, kind=kind))
+            out.append(ir.Name(temp))
+            kinds.append(kind)
+        return tuple(out), tuple(kinds)
+
+    def _paired(self, expr: ir.Call, spec: Spec, args: Any, kinds: Any, captured: int) -> Resolved:
+        """A call of a specialisation."""
+        known = tuple(k or Unknown() for k in kinds)
+        kind = renamed(spec.result, shape_numbers(known), self.fresh)
+        return self.apply(expr, PairCall(spec, captured), args, kinds, kind)
+
+    def _limit(self, code: Any) -> None:
+        """Refuse ever more versions of one function."""
+        of_code = sum(1 for k, _ in self.program.specs if getattr(k, "__code__", k) is code)
+        if of_code > _MOST_KINDS:
+            raise refuse(
+                UnsupportedSyntaxError,
+                "a function called with more than eight kinds of arguments",
+                self.stmt.origin,
+                "Each kind needs a version of its own.",
+                "Call it with arguments of one kind.",
+            )
+
+    def _unbound(self, expr: ir.Call, name: str, why: str, *more: ir.Expr) -> Resolved:
+        """A call whose arguments cannot be bound before it runs."""
+        callee = self.missing(UnsupportedSyntaxError, f"this call of {name}() {why}", "", "Write the arguments out.")
+        operands = (*more, *expr.args, *(v for _, v in expr.kwargs))
+        return self.apply(expr, callee, operands, self.kinds(operands), Unknown())
+
+    def _packed(self, bound: dict[str, Any]) -> tuple[tuple[ir.Expr, ...], tuple[Kind | None, ...]]:
+        """Bound arguments as atoms: `*args` and `**kwargs` become a tuple and a dict made before the call."""
+        args, kinds = [], []
+        for value in bound.values():
+            if isinstance(value, tuple):
+                value = self._made(ir.Seq("tuple", value))
+            elif isinstance(value, dict):
+                value = self._made(ir.DictOf(tuple((ir.Const(k), v) for k, v in value.items())))
+            args.append(value)
+            kinds.append(self._default_kind(value) if isinstance(value, ir.Static) else self.value(value)[1])
+        return tuple(args), tuple(kinds)
+
+    def _default_kind(self, default: ir.Static) -> Kind:
+        """The kind of a default that is no literal; it becomes a guard."""
+        return self.program.source_kind(default.value, (Root("default", default.spelling, default),))

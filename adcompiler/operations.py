@@ -1,0 +1,295 @@
+"""Operators, comparisons, displays, items and attributes → the rule that differentiates them, or why none does."""
+
+from __future__ import annotations
+
+import operator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from adcompiler import ir
+from adcompiler.callees import Build, Dynamic, InertCall, Load, PathLoad, RuleCall
+from adcompiler.decide import identical, trusted
+from adcompiler.errors import NoRuleError, UnsupportedSyntaxError
+from adcompiler.lattice import (
+    Array,
+    DictOfKinds,
+    Inert,
+    Int,
+    IntArray,
+    Kind,
+    Known,
+    ListOf,
+    Number,
+    Observed,
+    Scalar,
+    TupleOf,
+    Unknown,
+    can_be_active,
+    ndim_of,
+    numeric,
+)
+from adcompiler.program import Path, Root
+from adcompiler.resolve import Resolved
+from adcompiler.rulecalls import RuleResolver
+from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.transfer import as_dict, broadcast_kind, result_kind
+
+BINARY = {
+    "+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv, "//": operator.floordiv,
+    "%": operator.mod, "**": operator.pow, "@": operator.matmul, "&": operator.and_, "|": operator.or_,
+    "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift,
+}  # fmt: skip
+UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
+COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in")
+
+
+class OperationResolver(RuleResolver):
+    """Adds everything but calls to what can be resolved."""
+
+    # --- displays ---------------------------------------------------------------------------------------
+
+    def display(self, expr: ir.Seq | ir.DictOf) -> Resolved:
+        """A tuple, list, set or dict display."""
+        if isinstance(expr, ir.DictOf):
+            return self._dict_display(expr)
+        kinds = self.kinds(expr.items)
+        if any(isinstance(i, ir.Star) for i in expr.items) or expr.form == "set":
+            callee = self.missing(UnsupportedSyntaxError, "a display with * or a set", "", "List the items one by one.")
+            return self.apply(expr, callee, expr.items, kinds, Unknown())
+        items = tuple(k or Unknown() for k in kinds)
+        kind = TupleOf(items) if expr.form == "tuple" else ListOf(items, self._merged(items))
+        return self.apply(expr, Build(), expr.items, kinds, kind)
+
+    def _dict_display(self, expr: ir.DictOf) -> Resolved:
+        keys = [self.value(k)[1] if k is not None else None for k, _ in expr.items]
+        values = [v for _, v in expr.items]
+        kinds = self.kinds(values)
+        constant = tuple(k.value for k in keys if isinstance(k, Known))
+        if len(constant) == len(keys):
+            kind = DictOfKinds(constant, tuple(k or Unknown() for k in kinds))
+            return self.apply(expr, Build(), values, kinds, kind)
+        what = "a dict whose keys are not constants"
+        callee = self.missing(UnsupportedSyntaxError, what, "", "Use constant keys.")
+        return self.apply(expr, callee, values, kinds, Unknown())
+
+    # --- operators --------------------------------------------------------------------------------------
+
+    def op(self, expr: ir.Op) -> Resolved:
+        """An operator."""
+        kinds = self.kinds(expr.args)
+        if any(k is None for k in kinds):
+            return self.apply(expr, InertCall("not reached yet"), expr.args, kinds, None)
+        if expr.op in COMPARISONS or expr.op == "not":
+            return self.apply(expr, InertCall("a test"), expr.args, kinds, self._test(expr.op, kinds))
+        key = (UNARY if len(expr.args) == 1 else BINARY)[expr.op]
+        numbers = [numeric(k) for k in kinds]
+        if None not in numbers:
+            if all(isinstance(k, Int | IntArray) for k in numbers):
+                return self.apply(expr, InertCall("integers"), expr.args, kinds, self._integers(expr.op, kinds))
+            rules = lookup(key)
+            if rules:
+                return self.rule(expr, RuleCall(rules, key), expr.args, ())
+            if is_non_differentiable(key):
+                kind = result_kind("elementwise", as_dict(("a", "b")[: len(kinds)], tuple(kinds)), self.fresh)
+                return self.apply(expr, InertCall("declared without derivative"), expr.args, kinds, kind)
+        if any(isinstance(k, Unknown) for k in kinds):
+            return self.apply(expr, Dynamic(key), expr.args, kinds, Unknown())
+        return self._containers(expr, kinds)
+
+    def _containers(self, expr: ir.Op, kinds: list[Any]) -> Resolved:
+        """An operator on containers: refused as soon as something in them is active."""
+        kind: Kind = Unknown()
+        match kinds:
+            case [TupleOf(a), TupleOf(b)] if expr.op == "+":
+                kind = TupleOf(a + b)
+            case [ListOf(), ListOf()] if expr.op == "+":
+                kind = ListOf(None, self._merged((kinds[0].item, kinds[1].item)))
+            case _ if not any(map(can_be_active, kinds)):
+                kind = Inert()
+        what = f"the operator {expr.op} on containers"
+        callee = self.missing(
+            UnsupportedSyntaxError, what, "It has no derivative yet.", "Combine the items one by one."
+        )
+        return self.apply(expr, callee, expr.args, kinds, kind)
+
+    def _test(self, op: str, kinds: list[Any]) -> Kind:
+        """The kind of a comparison or `not`: known where the operands decide it."""
+        if op == "not":
+            known = isinstance(kinds[0], Known) and (kinds[0].value is None or isinstance(kinds[0].value, bool))
+            return Known(not kinds[0].value) if known else IntArray(0, ())
+        if op in ("is", "is not"):
+            same = identical(*kinds)
+            return IntArray(0, ()) if same is None else Known(same if op == "is" else not same)
+        if op in ("in", "not in") or numeric(kinds[0]) is None or numeric(kinds[1]) is None:
+            return Inert() if any(isinstance(k, Unknown) for k in kinds) else IntArray(0, ())
+        return broadcast_kind(kinds, self.fresh, True, float_result=False)
+
+    def _integers(self, op: str, kinds: list[Any]) -> Kind:
+        """The kind of an operation on integers."""
+        if op == "/":
+            return broadcast_kind(kinds, self.fresh, True)
+        if op == "**":
+            natural = isinstance(kinds[1], Known) and isinstance(kinds[1].value, int) and kinds[1].value >= 0
+            if natural and all(isinstance(numeric(k), Int) for k in kinds):
+                return Int()
+            return broadcast_kind(kinds, self.fresh, True, float_result=False) if natural else Number()
+        if op == "@":
+            return IntArray(None, self.fresh)
+        if all(isinstance(numeric(k), Int) for k in kinds):
+            return Int()
+        return broadcast_kind(kinds, self.fresh, True, float_result=False)
+
+    # --- items ------------------------------------------------------------------------------------------
+
+    def item(self, expr: ir.Item) -> Resolved:
+        """`value[index]`."""
+        obj = self.value(expr.value)[1]
+        index = self.index_kind(expr.index)
+        if obj is None or index is None:
+            return self.apply(expr, InertCall("not reached yet"), (expr.value,), (None,), None)
+        match numeric(obj):
+            case Array() | Number() | Scalar():
+                callee = RuleCall(lookup(operator.getitem), operator.getitem)
+                return self.rule(expr, callee, (expr.value, expr.index), ())
+            case IntArray() | Int():
+                kind = result_kind("getitem", {"x": obj, "index": index}, self.fresh)
+                return self.apply(expr, InertCall("integers"), (expr.value,), (obj,), kind)
+        return self._container_item(expr, obj, self._tuple_key(obj, index))
+
+    @staticmethod
+    def _tuple_key(obj: Kind, index: Kind) -> Kind:
+        """The index of a dict: a tuple of constants is one key."""
+        if isinstance(index, TupleOf) and isinstance(obj, Observed | DictOfKinds):
+            constants = tuple(i.value for i in index.items if isinstance(i, Known))
+            if len(constants) == len(index.items):
+                return Known(constants)
+        return index
+
+    def _container_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:
+        """An item of something that is no number."""
+        if self.program.escaped and isinstance(obj, ListOf | DictOfKinds):
+            key = index.value if isinstance(index, Known) else expr.index
+            return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())
+        match obj, index:
+            case Observed(), Known(key):
+                return self._observed_item(expr, obj, key)
+            case Observed(), Int():
+                return self._any_item(expr, obj)
+            case TupleOf(items) | ListOf(tuple() as items), Known(int() as i) if -len(items) <= i < len(items):
+                return self.apply(expr, Load(i), (expr.value,), (obj,), items[i])
+            case ListOf(_, item), Int() | Known(int()):
+                return self.apply(expr, Load(expr.index), (expr.value,), (obj,), item)
+            case TupleOf(items), Int():
+                return self.apply(expr, Load(expr.index), (expr.value,), (obj,), self._merged(items))
+            case DictOfKinds(keys, items), Known(key) if key in keys:
+                return self.apply(expr, Load(key), (expr.value,), (obj,), items[keys.index(key)])
+        return self._other_item(expr, obj, index)
+
+    def _other_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:
+        """An item that is not followed: no derivative, known at run time, or a refusal."""
+        index_active = any(can_be_active(self.value(e)[1]) for e in ir.walk(expr.index) if ir.is_atom(e))
+        if not can_be_active(obj) and not index_active:
+            return self.apply(expr, InertCall("no derivative"), (expr.value,), (obj,), Inert())
+        if isinstance(obj, Unknown) and not index_active:
+            return self.apply(expr, Dynamic(operator.getitem), (expr.value, expr.index), (obj, index), Unknown())
+        callee = self.missing(
+            UnsupportedSyntaxError,
+            "this index of a container",
+            "Only constant keys and integers are followed.",
+            "Use one.",
+        )
+        return self.apply(expr, callee, (expr.value, expr.index), (obj, index), Unknown())
+
+    def _observed_item(self, expr: ir.Item, obj: Observed, key: Any) -> Resolved:
+        """The item of an observed container at a constant key; of a parameter's own container it is a `PathLoad`."""
+        path = (*obj.path, ("item", key))
+        if self.program.escaped:
+            return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())
+        try:
+            kind = self.program.source_kind(obj.value[key], path)
+        except (KeyError, IndexError, TypeError):
+            return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())
+        if obj.holder is None:
+            return self.apply(expr, Load(key), (expr.value,), (obj,), kind)
+        root = self.spec.kinds[self.spec.params.index(obj.holder)]
+        if isinstance(kind, Observed):
+            kind = replace(kind, holder=obj.holder)
+        return self.apply(expr, PathLoad(obj.holder, path[len(root.path) :]), (expr.value,), (obj,), kind)  # type: ignore[attr-defined]
+
+    def _any_item(self, expr: ir.Item, obj: Observed) -> Resolved:
+        """The item of an observed container at a position known at run time."""
+        deep = self.program.deep_kind(obj)
+        item: Kind = Unknown()
+        if isinstance(deep, ListOf):
+            item = deep.item
+        elif isinstance(deep, TupleOf):
+            item = self._merged(deep.items)
+        return self.apply(expr, Load(expr.index), (expr.value,), (obj,), item)
+
+    # --- attributes -------------------------------------------------------------------------------------
+
+    def attr(self, expr: ir.Attr) -> Resolved:
+        """`value.name`, not called."""
+        _, obj = self.value(expr.value)
+        name = expr.name
+        if obj is None:
+            return self.apply(expr, InertCall("not reached yet"), (), (None,), None)
+        if isinstance(obj, Known) and numeric(obj) is None:
+            return expr, self._member(obj, expr)
+        number = numeric(obj)
+        if number is not None:
+            return self._array_attribute(expr, obj, name)
+        if not can_be_active(obj):
+            return self.apply(expr, InertCall("no derivative"), (), (), Unknown())
+        callee = self.missing(
+            UnsupportedSyntaxError,
+            f"the attribute .{name} of an object",
+            "Attributes of objects are not differentiated yet.",
+            "Pass the arrays in a tuple, list or dict.",
+        )
+        return self.apply(expr, callee, (expr.value,), (obj,), Unknown())
+
+    def _member(self, obj: Known, expr: ir.Attr) -> Kind:
+        """A member of a module or class."""
+        if not hasattr(obj.value, expr.name):
+            return Unknown()
+        member = getattr(obj.value, expr.name)
+        path = self._static_path(expr)
+        if path is None or trusted(obj.value) or isinstance(obj.value, np.ufunc):
+            if isinstance(member, float | complex | np.inexact):
+                return Scalar(not isinstance(member, complex))
+            return Known(member)
+        return self.program.source_kind(member, path)
+
+    def _static_path(self, expr: ir.Expr) -> Path | None:
+        """Where a member of a module or class is found, from a global on."""
+        match expr:
+            case ir.Global(name):
+                return (Root("global", name, self.spec.globals),)
+            case ir.Attr(value, name):
+                base = self._static_path(value)
+                return None if base is None else (*base, ("attr", name))
+        return None
+
+    def _array_attribute(self, expr: ir.Attr, obj: Kind, name: str) -> Resolved:
+        """An attribute of a number or array."""
+        if name == "shape":
+            n = ndim_of(obj)
+            kind: Kind = ListOf(None, Int()) if n is None else TupleOf((Int(),) * n)
+            return self.apply(expr, InertCall("a shape"), (expr.value,), (obj,), kind)
+        if name in ("size", "ndim", "itemsize", "nbytes"):
+            return self.apply(expr, InertCall("an integer"), (expr.value,), (obj,), Int())
+        key = getattr(np.ndarray, name, None)
+        if key is not None and lookup(key):
+            return self.rule(expr, RuleCall(lookup(key), key), (expr.value,), ())
+        if is_non_differentiable(key):
+            return self.apply(expr, InertCall("no derivative"), (expr.value,), (obj,), Inert())
+        callee = self.missing(
+            NoRuleError,
+            f".{name} of an array has no derivative rule",
+            "",
+            "Register one with @rrule, or use a function.",
+        )
+        return self.apply(expr, callee, (expr.value,), (obj,), Unknown())

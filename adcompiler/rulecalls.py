@@ -1,0 +1,120 @@
+"""Calls of functions that have a rule: bound to the rule's signature, and the kind of the result."""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from adcompiler import ir
+from adcompiler.binding import BindError, bind_call
+from adcompiler.callees import RuleCall
+from adcompiler.decide import array_kind, full_name, may_turn_complex
+from adcompiler.errors import NoRuleError, UnsupportedSyntaxError
+from adcompiler.lattice import (
+    DictOfKinds,
+    Int,
+    IntArray,
+    Kind,
+    ListOf,
+    Number,
+    Observed,
+    Scalar,
+    TupleOf,
+    Unknown,
+    can_be_active,
+    numeric,
+)
+from adcompiler.resolve import Resolved, Resolver
+from adcompiler.transfer import as_dict, result_kind
+
+_ON_ARRAYS = ("elementwise", "elementwise_real", "where", "bool", "reduction", "reduction_real", "matmul", "like")
+_INTEGER_KEYS = (abs, max, min, pow, round, sum, divmod)
+
+
+class RuleResolver(Resolver):
+    """Adds operations with rules to what can be resolved."""
+
+    def rule(self, expr: ir.Expr, callee: RuleCall, args: tuple[ir.Expr, ...], kwargs: Any) -> Resolved:
+        """A call of a function with a rule: bound to the rule's signature."""
+        rule = callee.rule
+        operands = self._operands(expr, args)
+        try:
+            bound = bind_call(rule.signature, args, kwargs, self._expand, self._expand_dict)
+        except BindError as error:
+            what = f"the rule of {full_name(callee.key, rule.name)} {error}"
+            missing = self.missing(NoRuleError, what, "", "Write it another way.")
+            return self.apply(expr, missing, operands, self.kinds_of_args(operands), Unknown())
+        if callee.key in (sum, max, min) and any(self._holds_containers(b) for b in bound.values()):
+            what = f"{callee.key.__name__}() of lists or tuples"
+            missing = self.missing(UnsupportedSyntaxError, what, "", "Combine the items in a loop.")
+            return self.apply(expr, missing, operands, self.kinds_of_args(operands), Unknown())
+        expr, bound = self._as_arrays(expr, rule, bound)
+        kinds = tuple(self._bound_kind(b) for b in bound.values())
+        kind = self._rule_kind(callee, as_dict(tuple(bound), kinds))
+        return self.apply(expr, callee, bound.values(), kinds, kind)
+
+    def _holds_containers(self, value: Any) -> bool:
+        """Whether an argument of `sum`, `max` or `min` has items that are containers, or is one of several that are."""
+        values = value if isinstance(value, tuple) else (value,)
+        items = [self.value(v)[1] for v in values]
+        if len(values) == 1:
+            deep: list[Any] = [self.program.deep_kind(k) for k in items if k is not None]
+            items = [i for k in deep for i in _items_of(k)]
+        return any(isinstance(k, TupleOf | ListOf | DictOfKinds | Observed) for k in items)
+
+    def _as_arrays(self, expr: ir.Expr, rule: Any, bound: dict[str, Any]) -> tuple[ir.Expr, dict[str, Any]]:
+        """Lists given where a rule computes with arrays are made arrays first, as NumPy itself would."""
+        if rule.kind not in _ON_ARRAYS or not isinstance(expr, ir.Call):
+            return expr, bound
+        made: dict[str, ir.Expr] = {}
+        for value in bound.values():
+            if isinstance(value, ir.Name) and value.id not in made:
+                kind = self.value(value)[1]
+                sequence = isinstance(kind, ListOf | TupleOf) or (
+                    isinstance(kind, Observed) and type(kind.value) is not dict
+                )
+                if sequence and can_be_active(kind):
+                    made[value.id] = self._made(ir.Call(ir.Static(np.asarray, "asarray"), (value,)))
+        if not made:
+            return expr, bound
+        args = tuple(ir.substitute(a, made) for a in expr.args)
+        kwargs = tuple((k, ir.substitute(v, made)) for k, v in expr.kwargs)
+        new = {k: made.get(v.id, v) if isinstance(v, ir.Name) else v for k, v in bound.items()}
+        return ir.Call(expr.func, args, kwargs), new
+
+    def _rule_kind(self, callee: RuleCall, operands: dict[str, Any]) -> Kind:
+        """The kind of the result: what the rule says, and better where the operands decide it."""
+        rule = callee.rule
+        numbers = [numeric(k) for k in operands.values() if numeric(k) is not None]
+        if callee.key is np.arange and all(isinstance(k, Int) for k in numbers):
+            return IntArray(1, self.fresh)
+        if callee.key in _INTEGER_KEYS and numbers and all(isinstance(k, Int) for k in numbers):
+            return Int() if rule.kind in ("scalar", "elementwise", "elementwise_real") else Number()
+        if callee.key in (np.array, np.asarray):
+            kind = array_kind(next(iter(operands.values())), operands.get("dtype"), self.fresh)
+            if kind is not None:
+                return kind
+        if callee.key in (operator.pow, pow) and may_turn_complex(list(operands.values())):
+            return Scalar(False)
+        if rule.kind is None and not rule.builtin:
+            return Unknown()
+        return result_kind(rule.kind, operands, self.fresh)
+
+    def _bound_kind(self, value: Any) -> Kind | None:
+        """The kind of what a parameter is bound to; several arguments of a `*args` have a tuple's."""
+        if isinstance(value, tuple):
+            kinds = [self._bound_kind(v) for v in value]
+            return None if None in kinds else TupleOf(tuple(k for k in kinds if k))
+        return self.index_kind(value)
+
+
+def _items_of(kind: Kind) -> tuple[Kind, ...]:
+    """The kinds of a sequence's items; of a list without known items the one that they have in common."""
+    match kind:
+        case TupleOf(items):
+            return items
+        case ListOf(items, item):
+            return items or (item,)
+    return ()

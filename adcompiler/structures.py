@@ -1,0 +1,300 @@
+"""The reverse of containers and elements: displays, unpacking, items, and what a loop runs over.
+
+The cotangent of a tuple or list is a tuple or list with None where nothing arrived, of a dict a dict.  Adding to single
+elements inside a loop is done in place, in a buffer that the loop around owns (`request_owned`, `make_owned`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from adcompiler import ir
+from adcompiler.bars import Bar, Code, State
+from adcompiler.callees import Backwards, Enumerated, Over, Zipped
+from adcompiler.cotangents import ACCUMULATE, LEN, Cotangents, is_there
+from adcompiler.decide import is_basic_index
+from adcompiler.lattice import Array, Closure, Kind, ListOf, Observed, TupleOf, is_real, ndim_of, numeric
+from adcompiler.runtime import add_at, scatter
+from adcompiler.runtime.containers import from_items, one_item, owned, owned_list
+from adcompiler.saving import Region
+
+
+class Structures(Cotangents):
+    """Adds what concerns containers and elements."""
+
+    # --- displays and items -----------------------------------------------------------------------------
+
+    def built(self, value: ir.Apply, y_bar: ir.Expr, bar: Bar, state: State, code: Code) -> None:
+        """A display: each entry of its cotangent goes to its item."""
+        if isinstance(value.spelled, ir.DictOf):
+            self._built_dict(value.spelled, y_bar, state, code)
+            return
+        names = [a.id if isinstance(a, ir.Name) and a.id in self.active else None for a in value.args]
+        real_items = [bar.complex and numeric(k) is not None and is_real(k) for k in value.kinds]
+        self.distribute(names, [not bar.dense] * len(names), y_bar, state, code, real_items)
+
+    def _built_dict(self, display: ir.DictOf, y_bar: ir.Expr, state: State, code: Code) -> None:
+        named = [(key, item.id) for key, item in display.items if isinstance(item, ir.Name)]
+        if any(ir.Name(self.bar(name)) == y_bar for _, name in named):
+            held = self.names.fresh("c")  # the display takes the name of one of its items
+            code.append(ir.Assign(held, y_bar))
+            y_bar = ir.Name(held)
+        for key, name in named:
+            if name in self.active and key is not None:
+                self.add(name, ir.Call(ir.Attr(y_bar, "get"), (key,)), state, code, maybe=True)
+
+    def loaded(self, container: str, kind: Kind, key: Any, y_bar: ir.Expr, state: State, code: Code) -> None:
+        """An item read from a container: its cotangent is the container's with that one entry."""
+        if isinstance(key, ir.Expr):
+            index = self.primal(key)
+            self.add_element(container, kind, key, index, None, self.stmt.target, state, code)
+            return
+        length = _length(kind)
+        if length is None or isinstance(kind, Closure):
+            entry: ir.Expr = ir.DictOf(((ir.Const(key), y_bar),))
+        else:
+            items: list[ir.Expr] = [ir.Const(None)] * length
+            items[key] = y_bar
+            entry = ir.Seq("list" if isinstance(kind, ListOf) else "tuple", tuple(items))
+        self.add(container, entry, state, code, kind=kind)
+
+    def path(self, param: str, steps: Any) -> str:
+        """The variable that stands for an item of a parameter."""
+        key = (param, steps)
+        if key not in self.paths:
+            spelled = "_".join([param, *(str(k) for _, k in steps)])
+            safe = "".join(c if c.isalnum() or c == "_" else "_" for c in spelled)
+            self.paths[key] = self.names.unique(safe)
+        return self.paths[key]
+
+    def finish_paths(self, state: State) -> Code:
+        """Put the cotangents of a parameter's items together as the parameter's own."""
+        code: Code = []
+        kinds = dict(zip(self.spec.params, self.spec.kinds, strict=True))
+        for param, kind in kinds.items():
+            entries = {steps: name for (p, steps), name in self.paths.items() if p == param and name in state}
+            if entries and isinstance(kind, Observed):
+                tree = {steps: ir.Name(self.bar(name)) for steps, name in entries.items()}
+                for name in entries.values():
+                    del state[name]
+                self.add(param, _assemble(tree, kind.value), state, code, kind=kind)
+        return code
+
+    # --- unpacking --------------------------------------------------------------------------------------
+
+    def stmt_Unpack(self, stmt: ir.Unpack, state: State, region: Region) -> tuple[Code, Code, State]:
+        bars = {n: b for n in stmt.target.names() if (b := self.take(n, state)) is not None}
+        if not bars or not self.is_active(stmt.value):
+            return [stmt], [], state
+        code: Code = []
+        if isinstance(stmt.value, ir.Apply):
+            self.parallel(stmt, stmt.value, bars, state, code)
+        else:
+            assert isinstance(stmt.value, ir.Name)
+            code += [self.materialise(n, after=True, maybe=bar.maybe) for n, bar in bars.items() if bar.lazy]
+            self.add(
+                stmt.value.id, self.packed(stmt.target, stmt.kind, bars, stmt.value.id), state, code, kind=stmt.kind
+            )
+        return [stmt], code, state
+
+    def parallel(self, stmt: ir.Unpack, value: ir.Apply, bars: State, state: State, code: Code) -> None:
+        """`a, b = b, a`: all cotangents are taken before any is added."""
+        moves = [
+            (arg.id, target, bars[target], kind)
+            for target, arg, kind in zip(stmt.target.items, value.args, value.kinds, strict=True)
+            if isinstance(target, str) and target in bars and isinstance(arg, ir.Name) and arg.id in self.active
+        ]
+        crossing = [m for m in moves if m[0] in bars]
+        for name, target, bar, kind in moves:
+            if name not in bars:
+                self.add(name, ir.Name(self.bar(target)), state, code, bar.lazy, bar.maybe, bar.dense, kind)
+        if len(crossing) == 1:
+            name, target, bar, kind = crossing[0]
+            self.add(name, ir.Name(self.bar(target)), state, code, bar.lazy, bar.maybe, bar.dense, kind)
+        elif crossing:
+            held = [self.names.fresh("c") for _ in crossing]
+            sources = tuple(ir.Name(self.bar(t)) for _, t, _, _ in crossing)
+            if len({m[0] for m in crossing}) == len(crossing):
+                targets = tuple(self.bar(m[0]) for m in crossing)
+                code.append(ir.Unpack(ir.Targets(targets), ir.Seq("tuple", sources)))
+                for name, _, bar, _ in crossing:
+                    state[name] = replace(bar, owned=False)
+                return
+            code.append(ir.Unpack(ir.Targets(tuple(held)), ir.Seq("tuple", sources)))
+            for (name, _, bar, kind), temp in zip(crossing, held, strict=True):
+                self.add(name, ir.Name(temp), state, code, bar.lazy, bar.maybe, bar.dense, kind)
+
+    def packed(self, target: ir.Targets, kind: Any, bars: State, source: str) -> ir.Expr:
+        """The cotangent of a value from those of the names it was unpacked into."""
+        items: list[ir.Expr] = []
+        length = _length(kind)
+        for i, item in enumerate(target.items):
+            if isinstance(item, ir.Targets):
+                inner = [n for n in item.names() if n in bars]
+                part = self.packed(item, None, bars, "") if inner else ir.Const(None)
+                if inner and numeric(kind) is not None:
+                    part = ir.Call(ir.Static(from_items, "from_items"), (part, ir.Const(None)))
+                items.append(part)
+            elif i == target.star:
+                if item not in bars and length is not None:
+                    items += [ir.Const(None)] * (length - len(target.items) + 1)
+                else:
+                    items.append(ir.Star(self._starred(item, bars.get(item))))
+            else:
+                items.append(ir.Name(self.bar(item)) if item in bars else ir.Const(None))
+        display = ir.Seq("tuple", tuple(items))
+        if numeric(kind) is None:
+            return display
+        return ir.Call(ir.Static(from_items, "from_items"), (display, self.shape_fact(source, after=False)))
+
+    def _starred(self, name: str, bar: Bar | None) -> ir.Expr:
+        """The cotangents of the items that a starred name took."""
+        if bar is not None and not bar.maybe:
+            return ir.Name(self.bar(name))
+        count = ir.Call(LEN, (ir.Name(self.saver.value(name, True)),))
+        if bar is not None:
+            return ir.Call(ir.Static(owned_list, "owned_list"), (ir.Name(self.bar(name)), count))
+        return ir.Call(ir.Static(one_item, "one_item"), (count,))
+
+    # --- elements ---------------------------------------------------------------------------------------
+
+    def add_element(
+        self, name: str, kind: Any, index: Any, saved: ir.Expr, index_kind: Any, target: str, state: State, code: Code
+    ) -> None:
+        """Add `target`'s cotangent at an index of `name`'s: in place where the buffer is owned, so that it is O(1)."""
+        y_bar = ir.Name(self.bar(target))
+        if _only_new_axes(index) and numeric(kind) is not None:
+            self.sizes[name] = kind
+            shaped = ir.Call(ir.Attr(y_bar, "reshape"), (self.shape_fact(name, after=False),))
+            self.add(name, shaped, state, code, kind=kind)
+            return
+        self.request_owned(name, kind)
+        have = state.get(name)
+        if have is not None and have.owned:
+            code.append(self.in_place(name, kind, saved, index_kind, y_bar))
+            return
+        if numeric(kind) is None:
+            length = self.length_fact(name)
+            value: ir.Expr = ir.Call(ir.Static(one_item, "one_item"), (length, saved, y_bar))
+        else:
+            value = ir.Call(ir.Static(scatter, "scatter"), (y_bar, saved, self.shape_fact(name, after=False)))
+        self.sizes[name] = kind
+        before = state.get(name)
+        self.add(name, value, state, code, kind=kind)
+        if before is None or not before.maybe:
+            state[name] = Bar(owned=isinstance(numeric(kind), Array) and ndim_of(kind) != 0)
+
+    def in_place(self, name: str, kind: Any, index: ir.Expr, index_kind: Any, value: ir.Expr) -> ir.Stmt:
+        """`x_bar[i] += t_bar`, or its form for lists and for indices that may repeat."""
+        place = ir.Item(ir.Name(self.bar(name)), index)
+        if numeric(kind) is None:
+            return ir.Store(place, ir.Call(ACCUMULATE, (place, value)))
+        surely_array = isinstance(numeric(kind), Array) and bool(ndim_of(kind))
+        if surely_array and (index_kind is None or is_basic_index(index_kind)):
+            return ir.Store(place, value, "+")
+        added = ir.Call(ir.Static(add_at, "add_at"), (ir.Name(self.bar(name)), index, value))
+        return ir.Do(added) if surely_array else ir.Assign(self.bar(name), added)
+
+    def request_owned(self, name: str, kind: Any) -> None:
+        """Ask the loops around, as far out as they leave `name` alone, for an owned buffer."""
+        self.sizes[name] = kind
+        for level in reversed(range(len(self.owned_requests))):
+            if name in self.regions[level + 1].bound:
+                break
+            self.owned_requests[level].add(name)
+
+    def make_owned(self, name: str, bar: Bar | None) -> ir.Stmt:
+        """Before a loop that adds to single elements: a buffer of the right shape that nobody else refers to."""
+        kind = self.sizes.get(name)
+        have: ir.Expr = ir.Const(None) if bar is None else ir.Name(self.bar(name))
+        if numeric(kind) is None:
+            value: ir.Expr = ir.Call(ir.Static(owned_list, "owned_list"), (have, self.length_fact(name)))
+        else:
+            shape = self.shape_fact(name, after=False)
+            dtype = () if is_real(kind) else (ir.Static(complex, "complex"),)
+            if bar is None:
+                value = ir.Call(ir.Attr(ir.Static(np, "np"), "zeros"), (shape, *dtype))
+            else:
+                value = ir.Call(ir.Static(owned, "owned"), (have, shape, *dtype))
+        return ir.Assign(self.bar(name), value)
+
+    # --- what a loop runs over --------------------------------------------------------------------------
+
+    def take_targets(self, stmt: ir.For, state: State) -> Code:
+        """At the end of a reverse iteration the cotangents of the loop's targets go to the items they were."""
+        code: Code = []
+        plan = stmt.iterable.callee.plan if isinstance(stmt.iterable, ir.Apply) else None
+        self._take(stmt, stmt.target, plan, False, state, code)
+        for name in ir.target_names(stmt.target):
+            state.pop(name, None)
+        return code
+
+    def _take(self, stmt: ir.For, target: ir.Target, plan: Any, backwards: bool, state: State, code: Code) -> None:
+        match plan, target:
+            case Over(ir.Name(source), kind, _), _ if source in self.active:
+                self._take_item(stmt, target, source, kind, backwards, state, code)
+            case Backwards(part), _:
+                self._take(stmt, target, part, not backwards, state, code)
+            case Enumerated(part), ir.Targets((_, item)):
+                self._take(stmt, item, part, backwards, state, code)
+            case Zipped(parts), ir.Targets(items):
+                for item, part in zip(items, parts, strict=True):
+                    self._take(stmt, item, part, backwards, state, code)
+
+    def _take_item(
+        self, stmt: ir.For, target: ir.Target, source: str, kind: Any, backwards: bool, state: State, code: Code
+    ) -> None:
+        bars = {n: b for n in ir.target_names(target) if (b := self.take(n, state)) is not None}
+        if not bars:
+            return
+        counter = self.counters.setdefault(id(stmt), self.names.fresh("i"))
+        index: ir.Expr = ir.Name(counter)
+        if backwards:
+            index = ir.Op("-", (ir.Const(-1), index))
+        self.request_owned(source, kind)
+        value: ir.Expr = ir.Name(self.bar(target)) if isinstance(target, str) else self.packed(target, None, bars, "")
+        if isinstance(target, ir.Targets) and numeric(kind) is not None:
+            value = ir.Call(ir.Static(from_items, "from_items"), (value, ir.Const(None)))
+        step = self.in_place(source, kind, index, None, value)
+        if isinstance(target, str) and bars[target].maybe:
+            step = ir.If(is_there(self.bar(target)), (step,), ())
+        code.append(step)
+        state[source] = Bar(owned=True)
+
+
+def _only_new_axes(index: Any) -> bool:
+    """Whether an index takes everything and only adds axes (`x[:, None]`)."""
+    parts = index.items if isinstance(index, ir.Seq) else (index,)
+    whole = [p for p in parts if p == ir.Slice(None, None, None)]
+    new = [p for p in parts if isinstance(p, ir.Const) and p.value is None]
+    return bool(new) and len(whole) + len(new) == len(parts)
+
+
+def _length(kind: Any) -> int | None:
+    """The number of items of a tuple or list, if known."""
+    match kind:
+        case TupleOf(items) | ListOf(tuple() as items):
+            return len(items)
+        case Observed(_, tuple() | list() as value):
+            return len(value)
+    return None
+
+
+def _assemble(tree: Mapping[Any, ir.Expr], value: Any) -> ir.Expr:
+    """A display of the cotangents of a container's items; `tree` maps steps from the container to expressions."""
+    if () in tree:
+        whole = tree[()]
+        rest = {steps: e for steps, e in tree.items() if steps}
+        return whole if not rest else ir.Call(ACCUMULATE, (whole, _assemble(rest, value)))
+    keys = list(dict.fromkeys(steps[0][1] for steps in tree))
+    parts = {key: _assemble({s[1:]: e for s, e in tree.items() if s[0][1] == key}, value[key]) for key in keys}
+    if isinstance(value, dict):
+        return ir.DictOf(tuple((ir.Const(k), e) for k, e in parts.items()))
+    n = len(value)
+    at = {k % n: e for k, e in parts.items()}
+    display = tuple(at.get(i, ir.Const(None)) for i in range(n))
+    return ir.Seq("list" if isinstance(value, list) else "tuple", display)
