@@ -31,7 +31,7 @@ from adcompiler.callees import (
 )
 from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
 from adcompiler.escape import rebound_after, rebound_between
-from adcompiler.lattice import Closure, can_be_active, is_scalar
+from adcompiler.lattice import Closure, Inert, can_be_active, is_scalar
 from adcompiler.lower import Lowering
 from adcompiler.program import Spec
 from adcompiler.scope import nonlocals
@@ -100,6 +100,7 @@ class _Analysis:
         self.breaks: list[list[Active]] = []
         self.continues: list[list[Active]] = []
         self.ever: Active = frozenset()
+        self.text: set[str] = set()
         self.heads: dict[int, Active] = {}
         self.shared = nonlocals(spec.function.source.node)
 
@@ -145,6 +146,8 @@ class _Analysis:
         """The names active after a statement; None if control does not get there."""
         match stmt:
             case ir.Assign():
+                if self.is_text(stmt.value, active):
+                    self.text.add(stmt.target)
                 return self.assign(stmt, active)
             case ir.Unpack():
                 return self.unpack(stmt, active)
@@ -291,10 +294,36 @@ class _Analysis:
             return self.atom(value, active)
         if isinstance(value.callee, InertCall | Iteration):
             return False
+        self.refuse_text(value, stmt)
         on = [self.atom(a, active) for a in value.args]
         if not any(on):
             return False
         return self.applied(value, tuple(on), active, stmt)
+
+    def is_text(self, value: ir.Expr, active: Active) -> bool:
+        """Whether a value is text that was made of active values."""
+        if isinstance(value, ir.Verbatim):
+            return value.inert and bool(value.reads & (active | self.text))
+        if isinstance(value, ir.Name):
+            return value.id in self.text
+        match value:
+            case ir.Apply(ir.Call(ir.Global(name)), InertCall(), args):
+                return name in ("str", "repr", "format", "ascii") and self.atom(args, active | self.text)
+            case ir.Apply(ir.Call(ir.Attr()), InertCall(), args, _, Inert()):
+                return self.atom(args, active | self.text)
+        return False
+
+    def refuse_text(self, value: ir.Apply, stmt: Any) -> None:
+        """A number must not come back from text: its derivative would be lost."""
+        for arg, kind in zip(value.args, value.kinds, strict=False):
+            if isinstance(kind, Inert) and isinstance(arg, ir.Name) and arg.id in self.text:
+                raise refuse(
+                    UnsupportedSyntaxError,
+                    "text that was made of a value with a derivative is used in a computation",
+                    stmt.origin,
+                    "The derivative is lost in the text.",
+                    "Use the value itself, or stop_gradient() of it.",
+                )
 
     def applied(self, value: ir.Apply, on: tuple[bool, ...], active: Active, stmt: Any) -> bool:
         match value.callee:

@@ -156,15 +156,18 @@ class Adjoint(Reverser):
         if not r_body and not r_orelse:
             return [replace(stmt, body=tuple(body), orelse=tuple(orelse))], [], joined
         self.stmt = stmt
+        before: Code = []
         test = self.exit_test(stmt.body, region)
         if test is None:
             took = self.names.fresh("took")
             self.saver.mark(took)
             body.insert(0, ir.Assign(took, ir.Const(1)))
-            orelse.insert(0, ir.Assign(took, ir.Const(0)))
             test = ir.Name(took)
+            if took not in region.unset:
+                # Before the `if`, not in its `else`, which may be an `elif`.
+                before.append(ir.Assign(took, ir.Const(0)))
         reverse = ir.If(test, tuple(r_body), tuple(r_orelse))
-        return [replace(stmt, body=tuple(body), orelse=tuple(orelse))], [reverse], joined
+        return [*before, replace(stmt, body=tuple(body), orelse=tuple(orelse))], [reverse], joined
 
     def stmt_With(self, stmt: ir.With, state: State, region: Region) -> tuple[Code, Code, State]:
         body, code, state = self.block(stmt.body, state, region)
@@ -223,7 +226,8 @@ class Adjoint(Reverser):
         broken = dict(state)
         orelse, reverse, state = self.orelse(stmt, state, region)
         # Nested loops start from what was found before: cotangents only grow while the loops around them are repeated.
-        head = self.met(state, self.heads[id(stmt)]) if id(stmt) in self.heads else dict(state)
+        known = self.heads.get(id(stmt), {})
+        head = state | {name: self.met(state, known)[name] for name in known}
         while True:
             keep = self.snapshot()
             inner = region_of(stmt, stmt.body)

@@ -19,6 +19,7 @@ import gast
 
 from adcompiler import ir
 from adcompiler.callees import (
+    WRITERS,
     Backwards,
     Build,
     Dynamic,
@@ -51,7 +52,7 @@ class Aliases:
     """
 
     parent: dict[str, str] = field(default_factory=dict)
-    written: set[str] = field(default_factory=set)
+    written: dict[str, set[int]] = field(default_factory=dict)  # definition → the statements that surely write it
     before: dict[int, Env] = field(default_factory=dict)
     made: dict[tuple[int, str], str] = field(default_factory=dict)
     results: frozenset[int] = frozenset()
@@ -93,6 +94,11 @@ class Aliases:
     @property
     def _held(self) -> set[str]:
         return {OUTSIDE, *(n for n in self.parent if n.startswith("<argument>"))}
+
+    def written_by_others(self, stmt: ir.Stmt, name: str) -> bool:
+        """Whether the block that a name has at a statement may be written by any statement but this one."""
+        root = self.find(self.node(stmt, name) or name)
+        return any(self.find(w) == root and by - {id(stmt)} for w, by in self.written.items())
 
     def is_written(self, stmt: ir.Stmt, name: str, after: bool = False, outside: bool = False) -> bool:
         """Whether the block that a name has at a statement may be written in place somewhere.
@@ -168,7 +174,7 @@ class _Builder:
         self.block(stmt.body)
         then, self.env = self.env, start
         self.block(stmt.orelse)
-        self.meet(then, self.env)
+        self.meet(*([] if ir.leaves(stmt.body) else [then]), *([] if ir.leaves(stmt.orelse) else [self.env]))
 
     def loop(self, stmt: Any) -> None:
         start = dict(self.env)
@@ -278,11 +284,12 @@ class _Builder:
                 self.kept_outside(value)
             case InertCall("stop_gradient" | "integers") | Build() | Load() | PathLoad():
                 return value.args, False
-            case Dynamic(key) if key is not None and not isinstance(key, str):
+            case Dynamic(key, _, pure) if pure or (key is not None and not isinstance(key, str)):
                 return value.args, False
             case Missing() | Dynamic():
+                surely = _is_writer(value.spelled)
                 for arg in value.args:
-                    self.written(arg)
+                    self.written(arg, surely)
                 self.kept_outside(value)
                 return value.args, True
         return (), False
@@ -292,7 +299,7 @@ class _Builder:
         for i in callee.writes:
             self.written(value.args[i])
         if callee.writes_outside:
-            self.a.written.add(OUTSIDE)
+            self.note_write(OUTSIDE)
         return tuple(value.args[i] for i in callee.results), callee.result_outside
 
     def kept_outside(self, value: ir.Apply) -> None:
@@ -333,19 +340,27 @@ class _Builder:
         for a, b in itertools.pairwise(names):
             self.a.unify(a, b)
 
-    def written(self, place: Any) -> None:
+    def note_write(self, node: str, surely: bool = True) -> None:
+        self.a.written.setdefault(node, set()).update({id(self.stmt)} if surely else ())
+
+    def written(self, place: Any, surely: bool = True) -> None:
         """Note that a place is written in place."""
         match place:
             case ir.Name(name):
-                self.a.written.add(self.env.get(name, name))
+                self.note_write(self.env.get(name, name), surely)
             case ir.Global():
-                self.a.written.add(OUTSIDE)
+                self.note_write(OUTSIDE, surely)
             case tuple():
                 for item in place:
-                    self.written(item)
+                    self.written(item, surely)
             case ir.Expr():
                 for child in ir.children(place):
-                    self.written(child)
+                    self.written(child, surely)
+
+
+def _is_writer(spelled: ir.Expr) -> bool:
+    """Whether a call is of a method that writes into its object (`xs.append(v)`)."""
+    return isinstance(spelled, ir.Call) and isinstance(spelled.func, ir.Attr) and spelled.func.name in WRITERS
 
 
 def _sources(plan: object) -> list[ir.Expr]:

@@ -58,10 +58,14 @@ class PathLoad:
 
 @dataclass(frozen=True, eq=False)
 class Dynamic:
-    """Resolved at run time from the types of the operands; `key` is the operator's function, None for a call."""
+    """Resolved at run time from the types of the operands; `key` is the operator's function, None for a call.
+
+    `pure` calls are of functions that are known to have a rule: they write nothing.
+    """
 
     key: Any
     keywords: tuple[str, ...] = ()
+    pure: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,3 +118,9 @@ class Iteration:
     """The callee of a loop's iterable."""
 
     plan: Any
+
+
+# Methods of containers that write into them.
+WRITERS = (
+    "append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "popitem", "sort", "reverse", "add",
+)  # fmt: skip

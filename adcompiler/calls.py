@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.callees import Dynamic, InertCall, RuleCall
+from adcompiler.callees import WRITERS, Dynamic, InertCall, RuleCall
 from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.functions import FunctionResolver
@@ -21,10 +21,6 @@ from adcompiler.transfer import result_kind
 
 _EFFECTS_ONLY = ("logging", "warnings", "time", "sys", "os", "io", "tqdm", "datetime", "json", "builtins")
 _FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
-# Methods of containers that write into them.
-_WRITERS = (
-    "append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "popitem", "sort", "reverse", "add",
-)  # fmt: skip
 
 
 class CallResolver(OperationResolver, FunctionResolver):
@@ -53,13 +49,13 @@ class CallResolver(OperationResolver, FunctionResolver):
             return self.known_call(expr, func.value, kinds)
         return self._dynamic(expr, kinds)
 
-    def _dynamic(self, expr: ir.Call, kinds: list[Any]) -> Resolved:
+    def _dynamic(self, expr: ir.Call, kinds: list[Any], pure: bool = False) -> Resolved:
         """A call of something that is known at run time only."""
         if any(isinstance(a, ir.Star) for a in expr.args) or any(k is None for k, _ in expr.kwargs):
             what = "* or ** in a call that is only known at run time"
             callee: Any = self.missing(UnsupportedSyntaxError, what, "", "Write the arguments out.")
         else:
-            callee = Dynamic(None, tuple(k for k, _ in expr.kwargs if k))
+            callee = Dynamic(None, tuple(k for k, _ in expr.kwargs if k), pure)
         func_kind = self.value(expr.func)[1] if not isinstance(expr.func, ir.Attr) else Unknown()
         args = (expr.func, *expr.args, *(v for _, v in expr.kwargs))
         return self.apply(expr, callee, args, (func_kind, *kinds), Unknown())
@@ -79,10 +75,10 @@ class CallResolver(OperationResolver, FunctionResolver):
             keywords = tuple(k for k, _ in expr.kwargs if k)
             return self.apply(expr, Dynamic(func.name, keywords), operands, [obj, *kinds], Unknown())
         callee = self.missing(
-            MutationError if func.name in _WRITERS else UnsupportedSyntaxError,
+            MutationError if func.name in WRITERS else UnsupportedSyntaxError,
             f".{func.name}() of a container",
             "Methods of containers are not differentiated yet.",
-            "Build a new list or tuple instead." if func.name in _WRITERS else "Read the items by index or in a loop.",
+            "Build a new list or tuple instead." if func.name in WRITERS else "Read the items by index or in a loop.",
         )
         return self.apply(expr, callee, (func.value, *self._operands(expr, expr.args)), (obj, *kinds), Unknown())
 
@@ -136,9 +132,7 @@ class CallResolver(OperationResolver, FunctionResolver):
             return self.apply(expr, InertCall("declared without derivative"), operands, kinds, kind)
         rules = lookup(key)
         if rules:
-            if any(isinstance(k, Unknown) for k in kinds):
-                return self._dynamic(expr, kinds)
-            return self.rule(expr, RuleCall(rules, key), args, expr.kwargs)
+            return self._ruled(expr, RuleCall(rules, key), args, kinds)
         module = root_module(key)
         if isinstance(key, types.FunctionType) and module not in LIBRARIES:
             if module in _EFFECTS_ONLY:
@@ -161,6 +155,16 @@ class CallResolver(OperationResolver, FunctionResolver):
             "Register one with @rrule, or declare it with non_differentiable().",
         )
         return self.apply(expr, callee, operands, kinds, constructed(key, kinds))
+
+    def _ruled(self, expr: ir.Call, callee: RuleCall, args: tuple[ir.Expr, ...], kinds: list[Any]) -> Resolved:
+        """A call with a rule, or, if an operand's kind is not known, one that asks for the rule at run time."""
+        if not any(isinstance(k, Unknown) for k in kinds):
+            return self.rule(expr, callee, args, expr.kwargs)
+        if isinstance(expr.func, ir.Attr) and len(args) > len(expr.args):  # a method: its object is the first operand
+            keywords = tuple(k for k, _ in expr.kwargs if k)
+            dynamic = Dynamic(expr.func.name, keywords, pure=True)
+            return self.apply(expr, dynamic, self._operands(expr, args), kinds, Unknown())
+        return self._dynamic(expr, kinds, pure=True)
 
     @staticmethod
     def _writes_out(key: Any, expr: ir.Call) -> bool:

@@ -25,6 +25,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.errors import UnsupportedSyntaxError, definition_of, refuse
 from adcompiler.lattice import (
     COMPLEX_TYPES,
     INTEGER_TYPES,
@@ -179,8 +180,35 @@ def _reader(globals_: dict[str, Any]) -> Any:
     return read
 
 
-def guards_text(compiled: Compiled) -> tuple[list[str], dict[str, Any], str]:
-    """The tests of all guards, the objects that they name, and the prefix of the entry's own names."""
+def _settled(writer: _Writer, compiled: Compiled) -> list[str]:
+    """Tests that what was taken as known outside is still so after the forward, where something may have changed it."""
+    if not compiled.program.volatile:
+        return []
+    known = [
+        guard
+        for guard in compiled.program.guards.values()
+        if isinstance(guard.kind, Known | Closure) and guard.path[0].form in ("global", "cell")
+    ]
+    return [test for guard in known if (test := writer.guard(guard)) is not None]
+
+
+def _changed(function: Any) -> Any:
+    """What the entry raises when the forward ran with something else than it was compiled for."""
+
+    def changed() -> Any:
+        raise refuse(
+            UnsupportedSyntaxError,
+            f"{function.__qualname__} changes a function or a flag that it uses itself",
+            definition_of(function),
+            "Something that it calls replaced a global or captured function, so the derivative would be the old one's.",
+            "Pass what changes as an argument.",
+        )
+
+    return changed
+
+
+def guards_text(compiled: Compiled) -> tuple[list[str], list[str], dict[str, Any], str]:
+    """The tests of all guards, those made again after the forward, the objects they name, and the entry's prefix."""
     writer = _Writer(compiled)
     tests = [t for g in compiled.program.guards.values() if (t := writer.guard(g)) is not None]
     for code in compiled.program.codes.values():
@@ -190,20 +218,22 @@ def guards_text(compiled: Compiled) -> tuple[list[str], dict[str, Any], str]:
             tests.append(f"{function}.__defaults__ is {writer.bind(code.defaults, 'defaults')}")
         if code.kwdefaults is not None:
             tests.append(f"{function}.__kwdefaults__ == {writer.bind(dict(code.kwdefaults), 'kwdefaults')}")
-    return tests, writer.bound, writer.prefix
+    return tests, _settled(writer, compiled), writer.bound, writer.prefix
 
 
 def make_entry(compiled: Compiled, other: Any, finish: Finish) -> Any:
     """The entry: `finish` after the forward, `other` when a guard does not hold."""
     function = compiled.request.function
     signature = inspect.signature(function, follow_wrapped=False)
-    tests, bound, prefix = guards_text(compiled)
+    tests, again, bound, prefix = guards_text(compiled)
     own = {"other": other, "finish": finish.call, "forward": compiled.forward} | finish.bound
+    own |= {"changed": _changed(function)}
     own |= {f"default_{p.name}": p.default for p in signature.parameters.values() if p.default is not p.empty}
     bound |= {prefix + name: value for name, value in own.items()}
     names = ", ".join(signature.parameters)
     name = function.__name__ if function.__name__.isidentifier() else "lambda_"
-    lines = [line.replace("$", prefix).format(names=names) for line in finish.inline or _OUT_OF_LINE]
+    first, *rest = (line.replace("$", prefix).format(names=names) for line in finish.inline or _OUT_OF_LINE)
+    check = [f"if not ({_conjunction(again)}):", f"    {prefix}changed()"] if again else []
     text = "\n".join(
         [
             f"def bind({', '.join(bound)}):",
@@ -214,7 +244,7 @@ def make_entry(compiled: Compiled, other: Any, finish: Finish) -> Any:
             f"            {prefix}fits = False",
             f"        if not {prefix}fits:",
             f"            return {prefix}other({_spread(signature)})",
-            *(f"        {line}" for line in lines),
+            *(f"        {line}" for line in (first, *check, *rest)),
             f"    return {name}",
         ]
     )
@@ -222,7 +252,9 @@ def make_entry(compiled: Compiled, other: Any, finish: Finish) -> Any:
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     code = compile(text, file, "exec", dont_inherit=True)
     bind = next(c for c in code.co_consts if isinstance(c, types.CodeType))
-    return types.FunctionType(bind, function.__globals__)(*bound.values())
+    entry = types.FunctionType(bind, function.__globals__)(*bound.values())
+    entry.__qualname__ = function.__qualname__  # Python's own complaints about a call name the user's function
+    return entry
 
 
 _OUT_OF_LINE = ("$value, $saved = $forward({names})", "return $finish($value, $saved, {names})")

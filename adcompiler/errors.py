@@ -4,8 +4,9 @@ The classes live in `adcompiler.runtime.errors`, because generated code raises s
 them through `refuse`, which puts every message in the same form and never without the user's own line.
 """
 
+import linecache
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from adcompiler.runtime.errors import DifferentiationError as DifferentiationError
 from adcompiler.runtime.errors import MutationError as MutationError
@@ -44,6 +45,21 @@ class Origin:
         indent = "".join("\t" if character == "\t" else " " for character in self.text[: self.column])
         carets = "^" * max(1, self.end_column - self.column)
         return f'  File "{self.file}", line {self.line}\n    {self.text}\n    {indent}{carets}'
+
+
+def definition_of(function: Any) -> Origin:
+    """The line that a Python function is defined on."""
+    code = function.__code__
+    line = linecache.getline(code.co_filename, code.co_firstlineno).strip()
+    return Origin(code.co_filename, code.co_firstlineno, line, 0, len(line))
+
+
+def locate(error: DifferentiationError, origin: Origin) -> None:
+    """Give an error that does not name a place the one where it arose, below its first line."""
+    if error.origin is None:
+        error.origin = origin
+        what, _, rest = str(error).partition("\n")
+        error.args = ("\n".join(part for part in (what, str(origin), rest) if part),)
 
 
 def refuse(kind: type[Error], what: str, origin: Origin | None, why: str, advice: str) -> Error:

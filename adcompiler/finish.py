@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from adcompiler.entry import Finish
-from adcompiler.errors import PullbackConsumedError
+from adcompiler.errors import NotScalarError, PullbackConsumedError, definition_of, locate
 from adcompiler.pipeline import Compiled
 from adcompiler.runtime.project import detach, materialize, project
 from adcompiler.variants import explained
-from adcompiler.wanted import Wanted, check_scalar, positional_parameters
+from adcompiler.wanted import Wanted, check_pair, check_scalar, positional_parameters
 
 _FLOATS = frozenset({float, np.float64, np.float32, np.float16, np.longdouble})
 
@@ -35,12 +35,19 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
     slots = [active.index(params[i]) if params[i] in active else None for i in where]
     single = len(active) == 1
     has_aux = mode == "aux"
+    place = definition_of(compiled.request.function)
     seed = (1.0, None) if has_aux else 1.0
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
-        loss = value[0] if has_aux and isinstance(value, tuple) and len(value) == 2 else value
-        if type(loss) not in _FLOATS:
-            check_scalar(loss, function_name)
+        try:
+            if has_aux:
+                check_pair(value, function_name)
+            loss = value[0] if has_aux else value
+            if type(loss) not in _FLOATS:
+                check_scalar(loss, function_name)
+        except NotScalarError as error:
+            locate(error, place)
+            raise
         return rest(value, backward(saved, seed) if active else (), *arguments)
 
     def rest(value: Any, cts: Any, *arguments: Any) -> Any:
@@ -58,7 +65,7 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
 
     if not (single and slots == [0] and inside == [None] and not has_aux):
         return Finish(finish)
-    bound = {"FLOATS": _FLOATS, "check": check_scalar, "name": function_name, "backward": backward, "rest": rest}
+    bound = {"FLOATS": _FLOATS, "finish": finish, "backward": backward, "rest": rest}
     return Finish(finish, _float_lines(params[where[0]], as_tuple, mode), bound)
 
 
@@ -68,7 +75,7 @@ def _float_lines(param: str, as_tuple: bool, mode: str) -> tuple[str, ...]:
     return (
         "$value, $saved = $forward({names})",
         "if type($value) not in $FLOATS:",
-        "    $check($value, $name)",
+        "    return $finish($value, $saved, {names})",
         "$bar = $backward($saved, 1.0)",
         f"if type({param}) is float and isinstance($bar, float):",
         f"    return {bare if mode == 'gradient' else f'$value, {bare}'}",

@@ -145,6 +145,7 @@ class Inference(CallResolver):
     def stmt_Store(self, stmt: ir.Store, env: Env) -> tuple[ir.Block, Env]:
         kind = self.value(stmt.place.value)[1]
         self.program.volatile |= isinstance(stmt.place, ir.Attr) or isinstance(kind, Unknown | Inert)
+        self.program.stores_attributes |= isinstance(stmt.place, ir.Attr)
         if numeric(kind) is None and kind is not None:
             self.program.escaped = True  # a container changes: what was seen in containers no longer holds
         return (stmt,), env

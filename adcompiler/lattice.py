@@ -247,7 +247,7 @@ def value_can_be_active(value: Any, depth: int = 0) -> bool:
 
 def _is_empty(cell: types.CellType) -> bool:
     try:
-        cell.cell_contents  # noqa: B018
+        cell.cell_contents  # noqa: B018  raises if the cell is empty
     except ValueError:
         return True
     return False

@@ -105,7 +105,8 @@ class Linker:
 def sum_of(parts: list[tuple[ir.Expr, bool, Any]], y_bar: ir.Name) -> tuple[ir.Expr, bool, Any]:
     """The sum of an operation's contributions to one name; two equal ones become one of twice the cotangent."""
     (expr, lazy, kind), rest = parts[0], parts[1:]
-    if len(rest) == 1 and repr(rest[0][0]) == repr(expr) and numeric(kind) is not None:
+    equal = len(rest) == 1 and repr(rest[0][0]) == repr(expr) and y_bar.id in ir.reads(expr)
+    if equal and numeric(kind) is not None:
         doubled = ir.Op("*", (ir.Const(2), y_bar))
         return ir.substitute(expr, {y_bar.id: doubled}), lazy, kind
     for other, other_lazy, _ in rest:

@@ -230,6 +230,10 @@ class Lowering(Normaliser):
         return ir.Targets(tuple(items), star)
 
     def stmt_AugAssign(self, node: gast.AugAssign) -> None:
+        if any(True for _ in bindings(node.value)):
+            raise self.unsupported(
+                node, "a walrus inside an augmented assignment", "Assign the name in a statement of its own before."
+            )
         op = BINARY[type(node.op)]
         origin = self.origin(node)
         match node.target:
@@ -270,7 +274,7 @@ class Lowering(Normaliser):
     def _aligned(self, target: ir.Target, iterable: ir.Expr, node: gast.For, first: list[ir.Stmt]) -> ir.Target:
         """The targets of a loop over `zip` or `enumerate`, one for each part; other forms are bound by `first`."""
         match iterable:
-            case ir.Call(ir.Global("zip"), parts, ()) if parts:
+            case ir.Call(ir.Global("zip"), parts) if parts:
                 wanted: tuple[ir.Expr | None, ...] = parts
             case ir.Call(ir.Global("enumerate"), (part, *_)):
                 wanted = (None, part)

@@ -20,6 +20,7 @@ import gast
 
 from adcompiler import ir
 from adcompiler.emit import Emitter
+from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.fold import fold
 from adcompiler.liveness import drop
 from adcompiler.pair import Pair
@@ -197,7 +198,16 @@ def _bound(unit: Unit) -> tuple[Any, Any]:
     lines = text.splitlines(keepends=True)
     linecache.cache[file] = (len(text), None, lines, file)
     _texts[file] = (source.file, lines)
-    code = compile(text, file, "exec", dont_inherit=True)
+    try:
+        code = compile(text, file, "exec", dont_inherit=True)
+    except SyntaxError as error:  # Python limits how deep blocks may be nested
+        raise refuse(
+            UnsupportedSyntaxError,
+            f"{source.name} is nested too deeply",
+            spec.function.origin,
+            f"The generated text is beyond what Python compiles: {error.msg}.",
+            "Split the function into smaller ones.",
+        ) from None
     bind = _code(_code(code, "captured"), "bind") if cells else _code(code, "bind")
     closure = tuple(cells[name] for name in bind.co_freevars)
     function = types.FunctionType(bind, spec.globals, "bind", None, closure)

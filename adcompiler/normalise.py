@@ -109,7 +109,8 @@ class Normaliser:
         """An expression kept as it stands."""
         if any(True for _ in bindings(node)):
             raise self.unsupported(node, f"a walrus inside {what}", "Assign the name in a statement of its own before.")
-        return ir.Verbatim(node, self.local_reads(node), what, inert=isinstance(node, gast.JoinedStr))
+        reads = frozenset(n for n in loads(node, values_only=True) if self.is_local(n))
+        return ir.Verbatim(node, reads, what, inert=isinstance(node, gast.JoinedStr))
 
     def operands(self, nodes: Sequence[gast.AST]) -> list[ir.Expr]:
         """Atoms of several expressions, left to right, each with the value it has at its turn."""

@@ -24,7 +24,6 @@
 from __future__ import annotations
 
 import contextlib
-import linecache
 import sys
 import threading
 from collections.abc import Iterator
@@ -32,7 +31,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adcompiler.adjoint import pair_of
-from adcompiler.errors import Origin, UnsupportedSyntaxError, refuse
+from adcompiler.errors import UnsupportedSyntaxError, definition_of, refuse
 from adcompiler.kinds import infer
 from adcompiler.lattice import Kind, can_be_active
 from adcompiler.module import Unit, load, units
@@ -101,12 +100,10 @@ def _deep_recursion(function: Any) -> Iterator[None]:
     try:
         yield
     except RecursionError:
-        code = function.__code__
-        line = linecache.getline(code.co_filename, code.co_firstlineno).strip()
         raise refuse(
             UnsupportedSyntaxError,
             f"{function.__qualname__} is nested too deeply",
-            Origin(code.co_filename, code.co_firstlineno, line, 0, len(line)),
+            definition_of(function),
             "An expression or a chain of branches in it, or in what it calls, is too deep to be compiled.",
             "Split it into smaller pieces.",
         ) from None

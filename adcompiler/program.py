@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import inspect
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -18,6 +19,7 @@ from adcompiler import ir
 from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
     Array,
+    Closure,
     DictOfKinds,
     Inert,
     Int,
@@ -34,7 +36,7 @@ from adcompiler.lattice import (
 )
 from adcompiler.lower import lower
 from adcompiler.names import Names
-from adcompiler.parse import Source, parse
+from adcompiler.parse import Source, origin_of, parse
 from adcompiler.scope import scope_of
 
 
@@ -126,15 +128,19 @@ class Program:
         self.escaped = False
         # Whether something of unknown effect runs: flags outside may change under it.
         self.volatile = False
+        self.stores_attributes = False
 
     # --- sources ----------------------------------------------------------------------------------------
 
     def source_kind(self, value: Any, path: Path) -> Kind:
         """The kind of a value found at `path`; it becomes a guard."""
         kind = observe(value, path)
-        if self.volatile and path[0].form in ("global", "cell") and isinstance(kind, Known):
-            self.guards[path] = Guard(path, Unknown() if _unsettled(kind) is not kind else kind, type(value))
-            return _unsettled(kind)
+        if self.volatile and path[0].form in ("global", "cell") and isinstance(kind, Known | Closure):
+            # Flags may change under any call; what is called only if the program stores attributes.
+            settled = callable(value) and (len(path) == 1 or not self.stores_attributes)
+            loose = kind if settled else _unsettled(kind)
+            self.guards[path] = Guard(path, kind if loose is kind else Unknown(), type(value))
+            return loose
         self.guards.setdefault(path, Guard(path, kind, type(value)))
         return kind
 
@@ -216,7 +222,7 @@ class Program:
                 raise refuse(
                     UnsupportedSyntaxError,
                     f"{closure.name} assigns variables of the function around it (nonlocal or global)",
-                    None,
+                    _place(closure),
                     "Such functions are not differentiated yet.",
                     "Return the new value instead.",
                 )
@@ -265,9 +271,9 @@ class Program:
         while True:
             self._round += 1
             self._assumed, self._changed = False, False
-            facts = (len(self.rebound), self.escaped, self.volatile)
+            facts = self._facts()
             self._visit(spec)
-            if facts != (len(self.rebound), self.escaped, self.volatile):
+            if facts != self._facts():
                 for other in self.specs.values():
                     other.settled = False
             elif not (self._assumed and self._changed) or self._round > _ROUNDS:
@@ -282,6 +288,9 @@ class Program:
             )
         self._round = 0
         return spec
+
+    def _facts(self) -> tuple[Any, ...]:
+        return len(self.rebound), self.escaped, self.volatile, self.stores_attributes
 
     def assume(self) -> None:
         """Note that a fact was used that may still change in this round."""
@@ -348,12 +357,23 @@ def shape_numbers(kinds: tuple[Kind, ...]) -> dict[Any, Any]:
     return back
 
 
-def _unsettled(kind: Known) -> Kind:
+def _unsettled(kind: Known | Closure) -> Kind:
     """The kind of a flag that may change while the function runs."""
+    if isinstance(kind, Closure):
+        return Unknown()
     value = kind.value
     if isinstance(value, bool | int):
         return Int()
-    return Inert() if isinstance(value, str | bytes) else Unknown() if value is None else kind
+    if isinstance(value, types.ModuleType | type):
+        return kind
+    return Inert() if isinstance(value, str | bytes) else Unknown()
+
+
+def _place(closure: Any) -> Any:
+    """Where a function with captured variables is defined."""
+    outside = not isinstance(closure.owner, Spec)
+    source = parse(closure.owner) if outside else closure.owner.function.source
+    return origin_of(_definition(closure), source)
 
 
 def _definition(closure: Any) -> Any:

@@ -11,9 +11,9 @@ from adcompiler.alias import alias
 from adcompiler.bars import Bar, Code, State
 from adcompiler.callees import Build, Dynamic, Load, PairCall, PathLoad, RuleCall
 from adcompiler.cotangents import SNAPSHOT
-from adcompiler.errors import NoRuleError, refuse
+from adcompiler.errors import MutationError, NoRuleError, refuse
 from adcompiler.instantiate import Filler, Instance
-from adcompiler.lattice import ListOf, is_real, numeric, shape_of
+from adcompiler.lattice import ListOf, is_real, is_scalar, numeric, shape_of
 from adcompiler.link import Linker, sum_of
 from adcompiler.pair import Pair
 from adcompiler.program import Spec
@@ -210,26 +210,55 @@ class Reverser(Structures, ABC):
             func = ir.Attr(owner, callee.key)
         else:
             func = ir.Static(callee.key, callee.key.__name__)
-        return self.resolved(stmt, func, args, keywords, owner, state, code)
+        known = callee.pure or isinstance(func, ir.Static)
+        return self.resolved(stmt, func, args, keywords, owner, state, code, known)
 
     def resolved(
-        self, stmt: ir.Assign, func: ir.Expr, args: list[Any], keywords: list[Any], owner: Any, state: State, code: Code
+        self,
+        stmt: ir.Assign,
+        func: ir.Expr,
+        args: list[Any],
+        keywords: list[Any],
+        owner: Any,
+        state: State,
+        code: Code,
+        known: bool = True,
     ) -> Code:
         """`call = resolve(f, ...)`, `y, saved = call.forward(...)`; in the reverse `call.backward(saved, y_bar)`."""
+        wanted = [owner, *args, *(v for _, v in keywords)]
+        on = tuple(w is not None and self.is_active(w) for w in wanted)
+        names = [w.id if o and isinstance(w, ir.Name) else None for w, o in zip(wanted, on, strict=True)]
+        args = [self.kept_operand(stmt, a, known) for a in args]
+        keywords = [(k, self.kept_operand(stmt, v, known)) for k, v in keywords]
         call, saved = self.names.fresh("call"), self.names.fresh("saved")
         self.saver.mark(call)
         self.saver.mark(saved)
-        wanted = [owner, *args, *(v for _, v in keywords)]
-        on = tuple(w is not None and self.is_active(w) for w in wanted)
         flags = ir.Seq("tuple", tuple(map(ir.Const, on)))
         find = ir.Call(ir.Static(resolve, "resolve"), (flags, func, *args), tuple(keywords))
         forward: Code = [ir.Assign(call, find, stmt.origin)]
         run = ir.Call(ir.Attr(ir.Name(call), "forward"), tuple(args), tuple(keywords))
         forward.append(ir.Unpack(ir.Targets((stmt.target, saved)), run, stmt.origin))
         back = ir.Call(ir.Attr(ir.Name(call), "backward"), (ir.Name(saved), ir.Name(self.bar(stmt.target))))
-        names = [w.id if o and isinstance(w, ir.Name) else None for w, o in zip(wanted, on, strict=True)]
         self.distribute(names, [True] * len(names), back, state, code)
         return forward
+
+    def kept_operand(self, stmt: ir.Assign, arg: Any, known: bool) -> Any:
+        """An operand that a called rule may keep: what is written later is passed as a copy."""
+        if isinstance(arg, ir.Global) and self.outside_written:
+            return ir.Call(SNAPSHOT, (arg,))
+        if not isinstance(arg, ir.Name) or is_scalar(self.sizes.get(arg.id)):
+            return arg
+        if not self.aliases.written_by_others(stmt, arg.id):
+            return arg
+        if not known:
+            raise refuse(
+                MutationError,
+                f"{arg.id} is passed here to a function that is only known at run time, and is written in place",
+                stmt.origin,
+                "What the function keeps of it could not be protected.",
+                "Pass a copy.",
+            )
+        return ir.Call(SNAPSHOT, (arg,))
 
     # --- calls of the user's functions ------------------------------------------------------------------
 

@@ -90,33 +90,54 @@ def _outside_comprehension_targets(node: gast.AST) -> Iterator[gast.AST]:
     return (d for d in own_nodes(node) if id(d) not in skip)
 
 
-def loads(node: gast.AST) -> frozenset[str]:
-    """All names read anywhere below a node, nested scopes included and their own names left out."""
+def loads(node: gast.AST, values_only: bool = False) -> frozenset[str]:
+    """All names read anywhere below a node, nested scopes included and their own names left out.
+
+    With `values_only`, names of which only a shape or a length is read are left out too.
+    """
     found: set[str] = set()
-    _loads(node, frozenset(), found)
+    _loads(node, frozenset(), found, values_only)
     return frozenset(found)
 
 
-def _loads(node: gast.AST, hidden: frozenset[str], found: set[str]) -> None:
-    if isinstance(node, gast.Name):
-        if (
-            not isinstance(node.ctx, gast.Param)
-            and node.id not in hidden
-            and isinstance(node.ctx, gast.Load | gast.Del)
-        ):
-            found.add(node.id)
-        return
-    if isinstance(node, gast.FunctionDef | gast.AsyncFunctionDef | gast.Lambda):
-        inner = scope_of(node)
-        for d in [*getattr(node, "decorator_list", []), *node.args.defaults, *node.args.kw_defaults]:
-            if d is not None:
-                _loads(d, hidden, found)
-        for child in node.body if isinstance(node.body, list) else [node.body]:
-            _loads(child, hidden | inner.bound, found)
+_SHAPES = ("shape", "ndim", "size", "dtype")
+
+
+def _loads(node: gast.AST, hidden: frozenset[str], found: set[str], values_only: bool = False) -> None:
+    """Add the names that a node reads to `found`; `hidden` are those of scopes in between."""
+    match node:
+        case gast.Name():
+            if node.id not in hidden and isinstance(node.ctx, gast.Load | gast.Del):
+                found.add(node.id)
+            return
+        case gast.FunctionDef() | gast.AsyncFunctionDef() | gast.Lambda():
+            _function_loads(node, hidden, found, values_only)
+            return
+        case gast.AugAssign(target=gast.Name(id=target)) if target not in hidden:
+            found.add(target)
+    if values_only and _is_shape(node):
         return
     if isinstance(node, _COMPREHENSIONS):
         hidden = hidden | {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
-    if isinstance(node, gast.AugAssign) and isinstance(node.target, gast.Name) and node.target.id not in hidden:
-        found.add(node.target.id)
     for child in gast.iter_child_nodes(node):
-        _loads(child, hidden, found)
+        _loads(child, hidden, found, values_only)
+
+
+def _function_loads(node: gast.AST, hidden: frozenset[str], found: set[str], values_only: bool) -> None:
+    """As `_loads`, for a nested function: its own names are hidden in its body."""
+    for outside in [*getattr(node, "decorator_list", []), *node.args.defaults, *node.args.kw_defaults]:
+        if outside is not None:
+            _loads(outside, hidden, found, values_only)
+    inside = hidden | scope_of(node).bound
+    for child in node.body if isinstance(node.body, list) else [node.body]:
+        _loads(child, inside, found, values_only)
+
+
+def _is_shape(node: gast.AST) -> bool:
+    """Whether a node is `x.shape` or the like, or `len(x)`, of a name."""
+    match node:
+        case gast.Attribute(value=gast.Name(), attr=attr):
+            return attr in _SHAPES
+        case gast.Call(func=gast.Name(id="len"), args=[gast.Name()]):
+            return True
+    return False

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.entry import Finish, make_entry
-from adcompiler.errors import DifferentiationError, Origin, UnsupportedSyntaxError, refuse
+from adcompiler.errors import DifferentiationError, Origin, UnsupportedSyntaxError, definition_of, locate, refuse
 from adcompiler.module import generated_lines
 from adcompiler.pipeline import LOCK, Compiled, Request, compile_request
 from adcompiler.rules.registry import on_register
@@ -75,7 +75,11 @@ class Variants:
     def compiled(self, args: Any, kwargs: Any) -> Compiled:
         """The compilation for the arguments of one call."""
         arguments = self.bound(args, kwargs)
-        wanted = self.plan(self.signature, arguments)
+        try:
+            wanted = self.plan(self.signature, arguments)
+        except DifferentiationError as error:
+            locate(error, definition_of(self.function))
+            raise
         return compile_request(Request(self.function, arguments, wanted, self.single_use, self.inline))
 
     def bound(self, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -113,9 +117,7 @@ def explained(error: BaseException) -> None:
         return
     file, line, text = places[-1]
     if isinstance(error, DifferentiationError) and error.origin is None:
-        error.origin = origin = Origin(file, line, text, 0, len(text))
-        what, _, rest = str(error).partition("\n")
-        error.args = ("\n".join(part for part in (what, str(origin), rest) if part),)
+        locate(error, Origin(file, line, text, 0, len(text)))
         return
     note = f'  File "{file}", line {line}\n    {text}'
     notes = getattr(error, "__notes__", [])

@@ -33,6 +33,8 @@ def wanted_names(signature: inspect.Signature, argnums: Argnums) -> Wanted:
             out.append((a, None))
             continue
         index = a + len(positional) if a < 0 else a
+        if index < 0:
+            raise TypeError(f"argnums={a} is out of range for {signature}")
         if index < len(positional) and positional[index].kind is not inspect.Parameter.VAR_POSITIONAL:
             out.append((positional[index].name, None))
         elif positional and positional[-1].kind is inspect.Parameter.VAR_POSITIONAL and index >= 0:
@@ -82,6 +84,12 @@ def _described(value: Any) -> str:
     return "None" if value is None else f"of type {type(value).__name__}"
 
 
+def check_pair(value: Any, name: str) -> None:
+    """Raise NotScalarError unless `value` is the pair that `has_aux=True` asks for."""
+    if not (isinstance(value, tuple) and len(value) == 2):
+        raise NotScalarError(f"{name} returned {_described(value)}; has_aux=True needs a pair (value, aux)")
+
+
 def check_scalar(value: Any, name: str) -> None:
     """Raise NotScalarError unless `value` is one real number."""
     if isinstance(value, bool | np.bool_ | complex | np.complexfloating) or not isinstance(
@@ -99,5 +107,5 @@ def check_scalar(value: Any, name: str) -> None:
             raise NotScalarError(
                 f"{name} returned an array of shape {value.shape} and dtype {value.dtype}; "
                 "a gradient needs one real number\n"
-                "Use jacobian() for all derivatives, or pullback() with a seed of that shape."
+                "Sum or average it, or use pullback() with a seed of that shape."
             )

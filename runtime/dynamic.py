@@ -93,16 +93,17 @@ def _check_tangible(value: Any) -> None:
             )
 
 
-def _is_constant(cell: Any) -> bool:
+def _is_constant(cell: Any, seen: tuple[Any, ...] = ()) -> bool:
     try:
-        return _is_inert_default(cell.cell_contents)
+        return _is_inert_default(cell.cell_contents, seen)
     except ValueError:
         return True
 
 
-def _is_inert_default(value: Any) -> bool:
+def _is_inert_default(value: Any, seen: tuple[Any, ...] = ()) -> bool:
     if isinstance(value, types.FunctionType):
-        return all(map(_is_constant, value.__closure__ or ()))
+        # Functions may capture each other.
+        return value in seen or all(_is_constant(cell, (*seen, value)) for cell in value.__closure__ or ())
     return value is None or isinstance(value, (int, str, bytes, np.integer, *_OPAQUE))
 
 

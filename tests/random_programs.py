@@ -229,7 +229,7 @@ def reduced(w, p):
 """
 
 
-CONSTANTS = '''
+CONSTANTS = """
     z, k, h = np.array([0.6, 1.1, 0.4]), [1.0, 0.7, 0.5], {"a": 0.8}
     z2 = z.copy()
     TABLE[:] = 0.5, 0.7, 0.9
@@ -240,15 +240,15 @@ CONSTANTS = '''
 
     def times(t):
         return t * z[0] * h["a"]
-'''
-FILL = '''
+"""
+FILL = """
 
 TABLE = np.array([0.5, 0.7, 0.9])
 
 
 def fill(array, value):
     array[1:] = value
-'''
+"""
 SCALARS = lines("""
 np.tanh({a} * {b})
 ({a} + {b}) * 0.5
@@ -274,7 +274,7 @@ u * {a}
 w * 0.5 + v * {a}
 np.sin(w + {a})
 v[::-1] * {a}
-np.array([a, b, {a}])
+np.array([a, b, {a}]) + u * 0.1
 """)
 CONDITIONS = lines("""
 RE({a}) > {n}
@@ -350,7 +350,7 @@ READS = lines("""
 {a} * h["a"]
 z[1] * {a}
 np.sum(z * {a})
-u @ z * {a}
+(u @ z * {a})
 TABLE[1] * {a}
 counted({a})
 times({a})

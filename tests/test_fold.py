@@ -78,7 +78,7 @@ def test_tests_are_expressions_again():
 
 def test_iterables():
     """What a loop runs over is folded into its header."""
-    assert "for i, v in enumerate(zip(x[1:], x * 2, strict=True)):" == folded(loops, np.ones(3))[0]
+    assert "for i, (t3, t4) in enumerate(zip(x[1:], x * 2, strict=True)):" == folded(loops, np.ones(3))[0]
 
 
 def name(text):

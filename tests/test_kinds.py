@@ -105,7 +105,7 @@ def falls_off(x):
         (lambda x: len(x), (matrix,), "int"),
         (lambda x: x.reshape(-1), (matrix,), "array[1]"),
         (lambda x: x.reshape(3, 2, 1), (matrix,), "array[3]"),
-        (lambda x: np.array([x, x]), (scalar,), "array"),
+        (lambda x: np.array([x, x]), (scalar,), "array[1]"),
         (lambda x: np.stack([x, x]), (vector,), "array[2]"),
         (lambda x: np.concatenate([x, x]), (vector,), "array[1]"),
         (lambda x: math.sin(x), (scalar,), "float"),

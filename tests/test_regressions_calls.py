@@ -297,9 +297,7 @@ def test_local_functions_that_call_themselves(program, n):
     accepted_or_refused(program, 0.7, n)
 
 
-@pytest.mark.parametrize(
-    "n", [0, 1, pytest.param(3, marks=pytest.mark.xfail(strict=True, reason="the search for captures is endless"))]
-)
+@pytest.mark.parametrize("n", [0, 1, 3])
 def test_local_functions_that_call_each_other(n):
     """Two local functions that call each other have their whole derivative, or are refused."""
     accepted_or_refused(mutually_recursive_functions, 0.7, n)
@@ -415,7 +413,6 @@ def through_str(x):
     return float(str(x)) * 2
 
 
-@pytest.mark.xfail(strict=True, reason="what becomes text is taken for a constant")
 @programs(through_text, through_str)
 def test_numbers_made_of_text(program):
     """A number that becomes text and a number again is refused, never a constant."""

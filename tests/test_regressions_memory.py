@@ -138,10 +138,7 @@ def class_flag_by_setattr(x):
     global_flag_set_by_a_method,
     global_flag_set_by_name,
     module_flag,
-    pytest.param(
-        module_function,
-        marks=pytest.mark.xfail(strict=True, reason="a known callee is not looked at again after a call"),
-    ),
+    module_function,
     class_flag,
     class_flag_by_setattr,
 )
@@ -197,9 +194,7 @@ def flag_of_a_nested_function(x):
 
 @programs(
     rebound_by_a_nested_function,
-    pytest.param(
-        counted_by_a_nested_function, marks=pytest.mark.xfail(strict=True, reason="the refusal names no line")
-    ),
+    counted_by_a_nested_function,
     flag_of_a_nested_function,
 )
 def test_locals_that_a_nested_function_rebinds(program):
@@ -266,7 +261,6 @@ def test_captured_variables_that_another_closure_rebinds():
     assert gradient_or_refusal(make_switch(), 0.7) in (None, pytest.approx(1.4))
 
 
-@pytest.mark.xfail(strict=True, reason="a known callee is not looked at again after a call")
 def test_a_captured_function_that_another_closure_rebinds():
     """A captured function that a call rebinds is called, and differentiated, as what it is then."""
     assert gradient_or_refusal(make_callee(), 0.7) in (None, pytest.approx(-math.sin(0.7)))
@@ -430,7 +424,6 @@ def factor_written(x, factors):
     return np.sum(y)
 
 
-@pytest.mark.xfail(strict=True, reason="a rule that is called, not written out, keeps its operands without a copy")
 @programs(choice_written, element_written_in_a_loop, written_by_a_helper, index_written, index_list_extended)
 def test_operands_of_called_rules_written_after_their_use(program):
     """A rule that is called keeps what its operands were then, as one that is written out does."""
@@ -495,10 +488,7 @@ def element_of_the_old_list(x):
     list_extended_and_shortened,
     list_item_tested_after_a_write,
     counter_in_a_captured_list,
-    pytest.param(
-        element_of_the_old_list,
-        marks=pytest.mark.xfail(strict=True, reason="the place is loaded after the right-hand side"),
-    ),
+    element_of_the_old_list,
 )
 def test_containers_that_the_program_changes(program):
     """Items of a list or dict are those that it holds when they are read."""

@@ -371,7 +371,6 @@ def test_array_by_the_type_of_its_dtype():
     check(lambda x: x.astype(x.dtype) * 2, X)
 
 
-@pytest.mark.xfail(strict=True, reason="the type of a dtype is taken for one without derivative")
 def test_array_by_the_type_of_its_dtypes_type():
     """`astype(x.dtype.type)` keeps the derivative."""
     check(lambda x: x.astype(x.dtype.type) * 2, X)

@@ -395,3 +395,67 @@ def returns_in_every_branch(x):
             return x * i
     else:
         return x
+
+
+@sample(normal(2))
+def return_from_inner_while(v):
+    for a in v:
+        while True:
+            return a * a
+
+
+@sample(normal(2, 2), normal(2), 1.5)
+def return_of_name_bound_in_outer_loop(m, v, c):
+    w = v
+    for row in m:
+        w = row * c
+        for b in v:
+            if b > -100.0:
+                return w * b
+    return w
+
+
+@sample(2.0, 3.0, 0)
+@sample(2.0, 3.0, 1)
+def return_from_while_in_loop_over_list(a, b, i):
+    d = a
+    for c in [b, a]:
+        k = 0
+        while k < 4:
+            if i == 0:
+                return b * c
+            d = a
+            a = c * 0.5
+            k += 1
+        b = d * b
+    return b
+
+
+@sample(2.0, 3.0, 2)
+@sample(2.0, 3.0, 7)
+def unpacked_but_used_on_some_paths(x, y, n):
+    p = x, y
+    b = 1.0
+    for _ in range(n):
+        a, *r = p
+        if n == 7:
+            b = r[0] * 0.8 * b + a
+    return b
+
+
+@sample(normal(3), 1.5, (0.5, 2.0))
+def loop_in_else_of_loop(w, x, p):
+    for a in w:
+        e = x * a
+    else:
+        for c in p:
+            w = w * e
+            e = w[1] * c
+    return w
+
+
+@sample(normal(3), normal(3), 1.5)
+def changed_array_among_results(u, v, x):
+    w = u * 1.0
+    w += v * x
+    return x, w

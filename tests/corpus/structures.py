@@ -251,3 +251,11 @@ def tuple_addition_avoided(t):
     for v in u:
         a = a * v
     return a
+
+
+@sample(1.5, 2.0, (0.5, -1.0, 3.0))
+def parameter_unpacked_inside_display(x, y, p):
+    b, (*r, c) = x, p
+    c += y
+    b *= r[0] + r[1]
+    return b * c
