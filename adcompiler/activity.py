@@ -28,6 +28,7 @@ from adcompiler.callees import (
     PathLoad,
     RuleCall,
     Zipped,
+    in_place,
 )
 from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
 from adcompiler.escape import rebound_after, rebound_between
@@ -182,7 +183,7 @@ class _Analysis:
 
     def assign(self, stmt: ir.Assign, active: Active) -> Active:
         now = self.value(stmt.value, active, stmt) and can_be_active(stmt.kind)
-        if stmt.augmented and not is_scalar(stmt.kind) and self.shares(stmt, active, now):
+        if in_place(stmt) and self.shares(stmt, active, now):
             raise self.mutation(stmt, f"{stmt.target} is changed in place")
         if now and stmt.target in self.shared:
             raise self.rebound(stmt, stmt.target)

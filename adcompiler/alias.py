@@ -33,6 +33,7 @@ from adcompiler.callees import (
     PathLoad,
     RuleCall,
     Zipped,
+    in_place,
 )
 from adcompiler.lattice import Inert, Kind, Known, is_scalar
 from adcompiler.program import Spec
@@ -218,7 +219,7 @@ class _Builder:
     def statement(self, stmt: ir.Stmt) -> None:  # noqa: C901  one case per form
         """Go on behind a statement."""
         match stmt:
-            case ir.Assign(target) if stmt.augmented and not is_scalar(stmt.kind):
+            case ir.Assign(target) if in_place(stmt):
                 self.written(ir.Name(target))
                 self.a.made[id(stmt), target] = self.env.get(target, target)
             case ir.Assign(target, value):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from adcompiler.lattice import Kind
+from adcompiler import ir
+from adcompiler.lattice import Kind, is_scalar
 from adcompiler.rules.registry import Rule
 
 
@@ -73,6 +74,12 @@ class Missing:
     """Not differentiable as it stands; `error` is raised if something active is involved."""
 
     error: Exception
+
+
+def in_place(stmt: ir.Assign) -> bool:
+    """Whether an augmented assignment may write into its target's block; a number can only be rebound."""
+    held = stmt.value.kinds[0] if isinstance(stmt.value, ir.Apply) and stmt.value.kinds else None
+    return stmt.augmented and not is_scalar(stmt.kind) and not is_scalar(held)
 
 
 # --- what a for loop runs over ----------------------------------------------------------------------------

@@ -124,20 +124,24 @@ class Inference(CallResolver):
             value: ir.Expr = ir.Apply(stmt.value, Build(), stmt.value.items, tuple(kinds), kind)
         else:
             value, kind = self.value(stmt.value)
-            kind = self.program.deep_kind(kind) if kind is not None else None
-            if self.program.escaped and isinstance(kind, ListOf):
-                kind = Unknown()
+            kind = self.opened(kind)
         return (replace(stmt, value=value, kind=kind),), {**env, **self.noted(self.unpacked(stmt.target, kind))}
 
     def unpacked(self, target: ir.Target, kind: Kind | None) -> Env:
         """The kinds of the targets of an unpacking."""
         if isinstance(target, str):
             return {target: kind}
+        kind = self.opened(kind)
         count, found = len(target.items), Env()
         for i, item in enumerate(target.items):
             starred = i == target.star
             found.update(self.unpacked(item, part_of(kind, i, count, target.star, starred)))
         return found
+
+    def opened(self, kind: Kind | None) -> Kind | None:
+        """The kind of a container that is taken apart, with those of its items."""
+        kind = self.program.deep_kind(kind) if kind is not None else None
+        return Unknown() if self.program.escaped and isinstance(kind, ListOf) else kind
 
     def stmt_Do(self, stmt: ir.Do, env: Env) -> tuple[ir.Block, Env]:
         return (replace(stmt, value=self.value(stmt.value)[0]),), env
