@@ -29,9 +29,10 @@ from adcompiler.callees import (
     RuleCall,
     Zipped,
     in_place,
+    parts,
 )
 from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
-from adcompiler.escape import rebound_after, rebound_between
+from adcompiler.escape import rebound_after, rebound_between, rebound_late
 from adcompiler.lattice import Closure, Inert, can_be_active, is_scalar
 from adcompiler.lower import Lowering
 from adcompiler.program import Spec
@@ -257,10 +258,10 @@ class _Analysis:
                 return self.targets(target, part, active)
             case Enumerated(part), ir.Targets((_, item)):
                 return self.targets(item, part, active)
-            case Zipped(parts), ir.Targets(items) if len(parts) == len(items):
-                return frozenset().union(*(self.targets(t, p, active) for t, p in zip(items, parts, strict=True)))
+            case Zipped(inner), ir.Targets(items) if len(inner) == len(items):
+                return frozenset().union(*(self.targets(t, p, active) for t, p in zip(items, inner, strict=True)))
             case (Zipped() | Enumerated(), _):
-                on = any(self.atom(s, active) for s in plan_sources(plan))
+                on = any(self.atom(over.source, active) for over in parts(plan))
                 return frozenset(ir.target_names(target)) if on else frozenset()
         return frozenset()
 
@@ -348,7 +349,7 @@ class _Analysis:
             if isinstance(kind, Closure) and isinstance(arg, ir.Name) and kind.owner is self.spec:
                 rebound = rebound_between(self.spec.body, kind.node, stmt) & set(kind.captures)
                 if rebound & active:
-                    raise self.late(stmt, rebound & active)
+                    raise rebound_late(stmt, rebound & active)
 
     def kept_closures(self, kinds: Any, active: Active, stmt: Any) -> None:
         """A local function that is returned or stored must not capture what is rebound after it was made."""
@@ -356,16 +357,7 @@ class _Analysis:
             if isinstance(kind, Closure) and kind.owner is self.spec:
                 late = rebound_after(self.spec.body, kind.node) & set(kind.captures) & (active | self.ever)
                 if late:
-                    raise self.late(stmt, late)
-
-    def late(self, stmt: Any, names: set[str]) -> Exception:
-        return refuse(
-            UnsupportedSyntaxError,
-            f"{', '.join(sorted(names))} changes after a function that uses it was made",
-            stmt.origin,
-            "The function would see the new value.",
-            "Pass the value as an argument.",
-        )
+                    raise rebound_late(stmt, late)
 
     def passed_memory(self, value: ir.Apply, stmt: Any) -> None:
         """An argument that is written later is passed as a copy, which must then not be what the callee returns."""
@@ -408,16 +400,4 @@ class _Analysis:
         return active - stmt.writes
 
 
-def plan_sources(plan: Any) -> list[ir.Expr]:
-    """The values that a loop runs over."""
-    match plan:
-        case Over(source):
-            return [source]
-        case Zipped(parts):
-            return [s for p in parts for s in plan_sources(p)]
-        case Enumerated(part) | Backwards(part):
-            return plan_sources(part)
-    return []
-
-
-__all__ = ["Active", "Activity", "activity", "plan_sources"]
+__all__ = ["Active", "Activity", "activity"]

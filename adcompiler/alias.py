@@ -20,20 +20,16 @@ import gast
 from adcompiler import ir
 from adcompiler.callees import (
     WRITERS,
-    Backwards,
     Build,
     Dynamic,
-    Enumerated,
     InertCall,
-    Iteration,
     Load,
     Missing,
-    Over,
     PairCall,
     PathLoad,
     RuleCall,
-    Zipped,
     in_place,
+    parts,
 )
 from adcompiler.lattice import Inert, Kind, Known, is_scalar
 from adcompiler.program import Spec
@@ -195,7 +191,7 @@ class _Builder:
 
     def targets(self, stmt: ir.For) -> None:
         plan = stmt.iterable.callee.plan if isinstance(stmt.iterable, ir.Apply) else None
-        sources = _sources(plan)
+        sources = [over.source for over in parts(plan) if not is_scalar(over.item)]
         for name in ir.target_names(stmt.target):
             self.bind(name)
             for source in sources:
@@ -362,19 +358,6 @@ class _Builder:
 def _is_writer(spelled: ir.Expr) -> bool:
     """Whether a call is of a method that writes into its object (`xs.append(v)`)."""
     return isinstance(spelled, ir.Call) and isinstance(spelled.func, ir.Attr) and spelled.func.name in WRITERS
-
-
-def _sources(plan: object) -> list[ir.Expr]:
-    match plan:
-        case Over(source, _, item):
-            return [] if is_scalar(item) else [source]
-        case Zipped(parts):
-            return [s for p in parts for s in _sources(p)]
-        case Enumerated(part) | Backwards(part):
-            return _sources(part)
-        case Iteration(inner):
-            return _sources(inner)
-    return []
 
 
 __all__ = ["OUTSIDE", "Aliases", "alias"]

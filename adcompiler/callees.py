@@ -127,6 +127,18 @@ class Iteration:
     plan: Any
 
 
+def parts(plan: Any) -> list[Over]:
+    """The arrays, lists and tuples that a loop runs over."""
+    match plan:
+        case Over():
+            return [plan]
+        case Zipped(inner):
+            return [over for part in inner for over in parts(part)]
+        case Enumerated(part) | Backwards(part) | Iteration(part):
+            return parts(part)
+    return []
+
+
 # Methods of containers that write into them.
 WRITERS = (
     "append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "popitem", "sort", "reverse", "add",

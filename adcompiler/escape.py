@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from adcompiler import ir
+from adcompiler.errors import UnsupportedSyntaxError, refuse
 
 
 def rebound_between(body: ir.Block, node: Any, use: ir.Stmt) -> set[str]:
@@ -33,6 +34,17 @@ def rebound_after(body: ir.Block, node: Any) -> set[str]:
         if isinstance(stmt, ir.For | ir.While) and any(s is order[at] for s in ir.statements((stmt,))):
             names |= ir.bound(stmt)
     return names
+
+
+def rebound_late(stmt: ir.Stmt, names: set[str]) -> Exception:
+    """The refusal of a function that would see other values than it was made with."""
+    return refuse(
+        UnsupportedSyntaxError,
+        f"{', '.join(sorted(names))} changes after a function that uses it was made",
+        stmt.origin,
+        "The function would see the new value.",
+        "Pass the value as an argument.",
+    )
 
 
 def _made_at(order: list[ir.Stmt], node: Any) -> int | None:

@@ -152,3 +152,33 @@ def changed_array_among_results(u, v, x):
     w = u * 1.0
     w += v * x
     return x, w
+
+
+@sample(normal(3))
+def return_before_element_is_read(u):
+    w = u * 1.0
+    for _ in u:
+        k = 0
+        while k < 4:
+            return w
+        w = u[0]
+    return w
+
+
+@sample(normal(2), normal(2), 3.0)
+def return_from_third_loop(u, v, w):
+    for a in u:
+        for b in v * a:
+            for c in [b, a]:
+                if w > 0:
+                    return w * c
+            a, b, c = c, a, b
+    return a
+
+
+@sample(normal(3), 1.5)
+def changed_array_beside_an_alias(u, x):
+    a = x
+    w = u * 1.0
+    w += 0.7 * x
+    return a, w
