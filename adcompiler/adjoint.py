@@ -225,9 +225,11 @@ class Adjoint(Reverser):
     def loop(self, stmt: Any, state: State, region: Region) -> tuple[Code, Code, State]:
         broken = dict(state)
         orelse, reverse, state = self.orelse(stmt, state, region)
-        # Nested loops start from what was found before: cotangents only grow while the loops around them are repeated.
-        known = self.heads.get(id(stmt), {})
-        head = state | {name: self.met(state, known)[name] for name in known}
+        # Nested loops start from what was found before: cotangents only grow while the loops around them are repeated,
+        # except that a loop around may have been asked for a buffer of its own since.
+        known = {n: b for n, b in self.heads.get(id(stmt), {}).items() if not (n in state and state[n].owned)}
+        met = self.met(state, known)
+        head = state | {name: met[name] for name in known}
         while True:
             keep = self.snapshot()
             inner = region_of(stmt, stmt.body)

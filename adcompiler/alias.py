@@ -223,7 +223,8 @@ class _Builder:
             case ir.Unpack(target, value):
                 self.bind_all(tuple(target.names()), self.links(value, None))
             case ir.Return(value) if not is_scalar(stmt.kind):
-                self.link(RESULT, self.resolve(value))
+                for link in self.links(value, None):
+                    self.link(RESULT, link)
             case ir.Store(place, value):
                 self.link_all([place.value, value])
                 self.written(place.value)
@@ -267,7 +268,9 @@ class _Builder:
         linked, outside = self.applied(value)
         if is_scalar(kind) or isinstance(kind, Known | Inert):
             return []
-        return [self.resolve(arg) for arg in linked] + ([OUTSIDE] if outside else [])
+        kinds = {id(arg): k for arg, k in zip(value.args, value.kinds, strict=False)}
+        shared = [self.resolve(arg) for arg in linked if not is_scalar(kinds.get(id(arg)))]
+        return shared + ([OUTSIDE] if outside else [])
 
     def applied(self, value: ir.Apply) -> tuple[tuple[Any, ...], bool]:
         """The operands that a result may share memory with, and whether it may with memory from outside."""
