@@ -43,8 +43,11 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
 
 def _transform(f: Any, argnums: Any, mode: str) -> Callable[..., Any]:
     function, options = function_of(f)
-    if isinstance(argnums, list):
-        raise TypeError(f"argnums is an int, a parameter name, or a tuple of these, not {argnums!r}")
+    if not isinstance(argnums, int | str | tuple):
+        raise TypeError(
+            f"argnums is an int, a parameter name, or a tuple of these, not {argnums!r}; "
+            "the arguments go to the result: gradient(f)(x)"
+        )
     store = store_of(f)
     key = (mode, argnums)
     variants = store.get(key)

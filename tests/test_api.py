@@ -89,6 +89,12 @@ class TestArgnums:
         assert (12.0, 6.0) == gradient(variadic, (0, 2))(2.0, 3.0, 4.0)
         assert (3.0, 4.0) == gradient(variadic, "rest")(1.0, 4.0, 3.0)
 
+    @pytest.mark.parametrize("argnums", [np.ones(2), [0], 2.5])
+    def test_arguments_instead_of_argnums(self, argnums):
+        """`gradient(f, x)` says that the arguments go to the result."""
+        with pytest.raises(TypeError, match=r"gradient\(f\)\(x\)"):
+            gradient(f, argnums)
+
     @pytest.mark.parametrize("argnums", [2, -3, (0, 5)])
     def test_out_of_range(self, argnums):
         """A position that is not there is a TypeError that shows the signature."""
