@@ -365,7 +365,8 @@ class _Analysis:
         for i, (arg, kind) in enumerate(zip(value.args, value.kinds, strict=True)):
             if isinstance(arg, ir.Name) and not is_scalar(kind) and self.aliases.is_written(stmt, arg.id):
                 if i in callee.results and i not in callee.writes:
-                    raise self.mutation(stmt, f"{arg.id} is passed on here and written in place")
+                    what = self.spec.function.shown(arg.id)
+                    raise self.mutation(stmt, f"{what} is passed on here and written in place")
 
     # --- writes -----------------------------------------------------------------------------------------
 

@@ -233,6 +233,10 @@ class Function:
     cells: frozenset[str]
     origin: Origin | None = None
 
+    def shown(self, name: str) -> str:
+        """A name as messages show it; temporaries are nothing that the user wrote."""
+        return name if name in self.locals | self.cells or name in self.params else "a value"
+
 
 # --- walking ----------------------------------------------------------------------------------------------
 

@@ -251,9 +251,10 @@ class Reverser(Structures, ABC):
         if not self.aliases.written_by_others(stmt, arg.id):
             return arg
         if not known:
+            shown = self.spec.function.shown(arg.id)
             raise refuse(
                 MutationError,
-                f"{arg.id} is passed here to a function that is only known at run time, and is written in place",
+                f"{shown} is passed here to a function that is only known at run time, and is written in place",
                 stmt.origin,
                 "What the function keeps of it could not be protected.",
                 "Pass a copy.",

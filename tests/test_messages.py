@@ -282,3 +282,28 @@ def test_wrong_calls_complain_under_the_users_name():
         gradient(area)(1.0)
     with pytest.raises(TypeError, match="area"):
         gradient(area)(1.0, 2.0, 3.0)
+
+
+def same(z):
+    return z
+
+
+def unnamed_value_passed_on(x):
+    b = same(x * 2.0)
+    y = b
+    b += x
+    return np.sum(b * y)
+
+
+def nested_value_passed_on(x):
+    b = same(same(x * 2.0) + 1.0)
+    y = b
+    b += x
+    return np.sum(b * y)
+
+
+@pytest.mark.parametrize("f", [unnamed_value_passed_on, nested_value_passed_on])
+def test_temporaries_are_not_named(f):
+    """A value that has no name in the user's text has none in the message."""
+    with pytest.raises(MutationError, match=r"^(b|a value) is "):
+        gradient(f)(A)
