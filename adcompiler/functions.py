@@ -41,18 +41,19 @@ class FunctionResolver(Resolver):
 
     def _closure(self, expr: ir.Call, closure: Closure) -> Resolved:
         """A call of a function with captured variables, which are passed as its first arguments."""
+        called = expr.func.id if isinstance(expr.func, ir.Name) and closure.name == "lambda_" else closure.name
         try:
             outside = isinstance(closure.owner, types.FunctionType)
             signature = signature_of(closure.owner) if outside else node_signature(closure.node)
             bound = bind_call(signature, expr.args, expr.kwargs, self._expand, self._expand_dict)
         except BindError as error:
-            return self._unbound(expr, closure.name, str(error), expr.func)
+            return self._unbound(expr, called, str(error), expr.func)
         args, kinds = self._packed(bound)
         captured, captured_kinds = self._captured(expr.func, closure)
         if closure in captured_kinds or reads_itself(closure):
             callee = self.missing(
                 UnsupportedSyntaxError,
-                f"the recursion of the local function {closure.name}",
+                f"the recursion of the local function {called}",
                 "It is not differentiated yet.",
                 "Define it at module level.",
             )

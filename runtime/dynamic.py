@@ -76,7 +76,7 @@ def _check_tangible(value: Any) -> None:
         hidden = [c for c in value.__closure__ or () if not _is_constant(c)]
         if hidden or not all(map(_is_inert_default, value.__defaults__ or ())):
             raise UnsupportedSyntaxError(
-                f"{value.__qualname__} captures values that may carry derivatives, and is only known at run time\n"
+                f"{value.__name__} captures values that may carry derivatives, and is only known at run time\n"
                 "Pass what it captures as arguments."
             )
     elif isinstance(value, dict):

@@ -307,3 +307,14 @@ def test_temporaries_are_not_named(f):
     """A value that has no name in the user's text has none in the message."""
     with pytest.raises(MutationError, match=r"^(b|a value) is "):
         gradient(f)(A)
+
+
+def test_a_lambda_is_called_what_the_user_calls_it():
+    """The message names the variable that holds the lambda."""
+
+    def f(x):
+        power = lambda n: x if n == 0 else x * power(n - 1)
+        return power(3)
+
+    with pytest.raises(UnsupportedSyntaxError, match="recursion of the local function power"):
+        gradient(f)(1.5)
