@@ -78,7 +78,7 @@ class Missing:
 
 def in_place(stmt: ir.Assign) -> bool:
     """Whether an augmented assignment may write into its target's block; a number can only be rebound."""
-    held = stmt.value.kinds[0] if isinstance(stmt.value, ir.Apply) and stmt.value.kinds else None
+    held = stmt.value.kinds[0] if isinstance(stmt.value, ir.Apply) and stmt.value.kinds else stmt.kind
     return stmt.augmented and not is_scalar(stmt.kind) and not is_scalar(held)
 
 

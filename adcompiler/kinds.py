@@ -34,6 +34,7 @@ from adcompiler.lattice import (
     Observed,
     TupleOf,
     Unknown,
+    is_scalar,
     join,
     numeric,
 )
@@ -103,6 +104,10 @@ class Inference(CallResolver):
 
     def stmt_Assign(self, stmt: ir.Assign, env: Env) -> tuple[ir.Block, Env]:
         value, kind = self.value(stmt.value)
+        if stmt.augmented and kind is not None:
+            held = env.get(stmt.target)
+            if is_scalar(kind) and held is not None and not is_scalar(held):
+                kind = held  # an array of shape () stays one where it is written, though `x * v` would be a number
         return (replace(stmt, value=value, kind=kind),), {**env, **self.noted({stmt.target: kind})}
 
     def noted(self, bound: Env) -> Env:

@@ -322,3 +322,24 @@ def test_scalars_are_rebound():
         return x * z
 
     assert 2.0 * 3.0 * 5.0 + 9.0 == gradient(f)(3.0)
+
+
+def number_like_parameter_written(b):
+    c = b
+    b *= 3.0
+    return b * c
+
+
+def number_like_array_written_twice(x):
+    b = np.array(x * 1.0)
+    b *= 3.0
+    c = b
+    b *= 3.0
+    return b * c
+
+
+@pytest.mark.parametrize("f", [number_like_parameter_written, number_like_array_written_twice])
+def test_an_array_of_no_dimension_is_written_in_place(f):
+    """An array of shape () is one memory block although `x * v` of it would be a number."""
+    with pytest.raises(MutationError):
+        value_and_pullback(f, np.array(0.4))
