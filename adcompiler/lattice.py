@@ -221,8 +221,8 @@ def can_be_active(kind: Kind | None) -> bool:
             return any(map(can_be_active, items))
         case ListOf(items, item):
             return any(map(can_be_active, items)) if items is not None else can_be_active(item)
-        case Observed(_, value):
-            return value_can_be_active(value)
+        case Observed():
+            return True  # the items are not guarded: the next call may bring others
         case Closure(owner=types.FunctionType() as function):
             return value_can_be_active(function)
     return True

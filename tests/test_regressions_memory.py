@@ -1,5 +1,6 @@
 """Aliases, writes, globals and flags that change while the program runs: what was once read too late or too early."""
 
+import contextlib
 import math
 import types
 
@@ -667,3 +668,21 @@ def number_increased_by_a_helper(a, b):
 def test_a_number_increased_in_place():
     """`b += helper(...)` of two numbers is a plain sum."""
     check(number_increased_by_a_helper, 0.7, 0.3)
+
+
+@pytest.mark.parametrize("first", [(1, 2, 3), ()])
+def test_a_container_of_integers_first(first):
+    """A call with a container that carries no derivative does not settle what later calls get."""
+
+    def f(x, p):
+        s = x
+        for a, *r in (p, p, (x, x, x)):
+            s = s * a
+            for q in r:
+                s = s + q
+        return s
+
+    run = gradient(f, (0, 1))
+    with contextlib.suppress(ValueError):
+        run(2.0, first)
+    assert (66.0, (32.0,)) == run(2.0, (4.0,))
