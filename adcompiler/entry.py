@@ -38,6 +38,7 @@ from adcompiler.lattice import (
     Known,
     Observed,
     Scalar,
+    is_inert,
 )
 from adcompiler.pipeline import Compiled
 from adcompiler.program import Guard, Root
@@ -104,6 +105,8 @@ class _Writer:
                 return f"len({base})"
             case ("keys",):
                 return f"tuple({base})"
+            case ("inert",):
+                return f"{self.bind(is_inert, 'is_inert')}({base})"
             case ("cell", name):
                 return f"{self.bind(cell_of, 'cell_of')}({base}, {name!r})"
         raise AssertionError(step)

@@ -76,9 +76,11 @@ def part_of(kind: Kind | None, i: int, count: int, star: int | None, starred: bo
         case None:
             return None
         case TupleOf(items) | ListOf(tuple() as items):
-            if star is None:
-                return items[i] if len(items) == count else Unknown()
             extra = len(items) - count
+            if extra < -1 or (star is None and extra != 0):
+                return Unknown()  # Python raises ValueError there
+            if star is None:
+                return items[i]
             if starred:
                 inner = items[i : i + extra + 1]
                 merged: Kind | None = None

@@ -5,7 +5,8 @@
     y = t2 + 1
 
 A temporary is folded only if the statements between are folded into the same expression, and before it in evaluation
-order: exceptions and effects stay where they were.  `if`s that only choose a value become conditional expressions.
+order: exceptions and effects stay where they were.  Targets are nested again in the same way.  `if`s that only choose a
+value become conditional expressions.
 """
 
 from __future__ import annotations
@@ -34,6 +35,18 @@ def _strip(block: ir.Block) -> ir.Block:
             stmt = ir.with_blocks(stmt, tuple(map(_strip, inner)))
         out.append(ir.map_expressions(stmt, _spelled))
     return tuple(out)
+
+
+def _within(outer: Any, part: Any) -> Any:
+    """An unpacking or loop with the targets of `part` in the place of the temporary that `part` unpacks."""
+    target = _placed(outer.target, part.value.id, part.target)
+    return outer if target == outer.target else replace(outer, target=target)
+
+
+def _placed(target: ir.Target, name: str, inner: ir.Targets) -> ir.Target:
+    if isinstance(target, ir.Targets):
+        return replace(target, items=tuple(_placed(t, name, inner) for t in target.items))
+    return inner if target == name else target
 
 
 def _spelled(expr: ir.Expr) -> ir.Expr:
@@ -81,6 +94,11 @@ class _Folder:
             stmt, taken = self.nest(stmt, out, pending)
             pending -= taken
             stmt = self.chosen(stmt, out)
+            if isinstance(stmt, ir.Unpack) and out and isinstance(out[-1], ir.Unpack) and self.is_part(stmt):
+                whole = _within(out[-1], stmt)
+                if whole is not out[-1]:
+                    stmt = whole
+                    out.pop()
             out.append(stmt)
             pending = pending + 1 if self.foldable(stmt) else 0
         return tuple(out)
@@ -91,6 +109,11 @@ class _Folder:
         if not inner:
             return stmt
         stmt = ir.with_blocks(stmt, tuple(map(self.block, inner)))
+        while isinstance(stmt, ir.For) and stmt.body and self.is_part(stmt.body[0]):
+            whole = _within(stmt, stmt.body[0])
+            if whole is stmt:
+                break
+            stmt = replace(whole, body=stmt.body[1:])
         if isinstance(stmt, ir.While) and stmt.head:
             head = list(stmt.head)
             pending = 0
@@ -99,6 +122,11 @@ class _Folder:
             test, _ = self.nested(stmt.test, head, pending)
             stmt = replace(stmt, head=tuple(head), test=test)
         return stmt
+
+    def is_part(self, stmt: ir.Stmt) -> bool:
+        """Whether a statement unpacks a temporary that nothing else reads."""
+        name = stmt.value.id if isinstance(stmt, ir.Unpack) and isinstance(stmt.value, ir.Name) else ""
+        return name not in self.keep and self.writes[name] == 1 and self.reads[name] == 1
 
     def nest(self, stmt: ir.Stmt, out: list[ir.Stmt], pending: int) -> tuple[ir.Stmt, int]:
         """A statement with the temporaries before it folded in; they are taken from the end of `out`."""

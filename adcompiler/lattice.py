@@ -104,6 +104,7 @@ class Observed(Kind):
     path: tuple[Any, ...]
     value: Any
     holder: str | None = None  # the parameter that it was read from, if no name in between could be another's
+    inert: bool = False  # nothing in it carries a derivative; guarded
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Observed) and (self.path, self.holder) == (other.path, other.holder)
@@ -221,8 +222,8 @@ def can_be_active(kind: Kind | None) -> bool:
             return any(map(can_be_active, items))
         case ListOf(items, item):
             return any(map(can_be_active, items)) if items is not None else can_be_active(item)
-        case Observed():
-            return True  # the items are not guarded: the next call may bring others
+        case Observed(inert=inert):
+            return not inert
         case Closure(owner=types.FunctionType() as function):
             return value_can_be_active(function)
     return True
@@ -243,6 +244,11 @@ def value_can_be_active(value: Any, depth: int = 0) -> bool:
         items = value.values() if type(value) is dict else value
         return any(value_can_be_active(v, depth + 1) for v in items)
     return True
+
+
+def is_inert(value: Any) -> bool:
+    """Whether nothing in an observed value carries a derivative."""
+    return not value_can_be_active(value)
 
 
 def _is_empty(cell: types.CellType) -> bool:
@@ -287,7 +293,7 @@ def observe(value: Any, path: tuple[Any, ...]) -> Kind:
     if isinstance(value, types.FunctionType | types.BuiltinFunctionType | np.ufunc | np.dtype) or is_transform(value):
         return Known(value)
     if type(value) in (tuple, list, dict):
-        return Observed(path, value)
+        return Observed(path, value, inert=is_inert(value))
     return Unknown()
 
 

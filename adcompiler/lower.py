@@ -11,6 +11,7 @@ from collections import Counter
 import gast
 
 from adcompiler import ir
+from adcompiler.errors import Origin
 from adcompiler.names import Names
 from adcompiler.normalise import BINARY, Normaliser
 from adcompiler.parse import Source, origin_of
@@ -170,7 +171,7 @@ class Lowering(Normaliser):
             case gast.Name():
                 self.out.append(ir.Assign(target.id, value, self.origin(node)))
             case gast.Tuple() | gast.List() if all(self._plain(e) for e in target.elts):
-                self.out.append(ir.Unpack(self.targets(target), value, self.origin(node)))
+                self.out += self.unpacked(self.targets(target), value, self.origin(node))
             case gast.Tuple() | gast.List():
                 self._bind_places(target, value, node)
             case gast.Subscript():
@@ -220,6 +221,19 @@ class Lowering(Normaliser):
                 items.append(item if not left[item] else self.names.fresh("t"))
         return ir.Targets(tuple(items), targets.star)
 
+    def unpacked(self, targets: ir.Targets, value: ir.Expr, origin: Origin | None) -> list[ir.Stmt]:
+        """An unpacking, one level at a time: `a, (b, c) = v` is `a, t = v; b, c = t`, in Python's order."""
+        items: list[ir.Target] = []
+        inner: list[ir.Stmt] = []
+        for item in targets.items:
+            if isinstance(item, ir.Targets):
+                part = self.names.fresh("t")
+                inner += self.unpacked(item, ir.Name(part), origin)
+                items.append(part)
+            else:
+                items.append(item)
+        return [ir.Unpack(ir.Targets(tuple(items), targets.star), value, origin), *inner]
+
     def _targets(self, target: gast.Tuple | gast.List) -> ir.Targets:
         items: list[str | ir.Targets] = []
         star = None
@@ -264,7 +278,7 @@ class Lowering(Normaliser):
         if not self._plain(node.target):
             raise self.unsupported(node, "a loop target that is not a name", "Use a name, and assign inside the loop.")
         target: ir.Target = node.target.id if isinstance(node.target, gast.Name) else self.targets(node.target)
-        rebound = {n for stmt in node.body for n in bindings(stmt)} | set(bindings(node.target))
+        rebound = {n for stmt in (*node.body, *node.orelse) for n in bindings(stmt)} | set(bindings(node.target))
         iterable = self._kept(iterable, rebound, node.iter)
         first: list[ir.Stmt] = []
         target = self._aligned(target, iterable, node, first)
@@ -278,6 +292,10 @@ class Lowering(Normaliser):
                 wanted: tuple[ir.Expr | None, ...] = parts
             case ir.Call(ir.Global("enumerate"), (part, *_)):
                 wanted = (None, part)
+            case _ if isinstance(target, ir.Targets):
+                item = self.names.fresh("t")
+                first += self.unpacked(target, ir.Name(item), self.origin(node))
+                return item
             case _:
                 return target
         fits = isinstance(target, ir.Targets) and target.star is None and len(target.items) == len(wanted)
@@ -291,7 +309,7 @@ class Lowering(Normaliser):
             else:
                 held = self.names.fresh("t")
                 first.append(ir.Assign(held, pair, self.origin(node)))
-                first.append(ir.Unpack(target, ir.Name(held), self.origin(node)))
+                first += self.unpacked(target, ir.Name(held), self.origin(node))
         inner = [t if p is None else self._aligned(t, p, node, first) for t, p in zip(items, wanted, strict=True)]
         return ir.Targets(tuple(inner))
 

@@ -204,9 +204,12 @@ class OperationResolver(RuleResolver):
 
     def _observed_item(self, expr: ir.Item, obj: Observed, key: Any) -> Resolved:
         """The item of an observed container at a constant key; of a parameter's own container it is a `PathLoad`."""
-        path = (*obj.path, ("item", key))
         if self.program.escaped:
             return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())
+        if not isinstance(obj.value, dict):
+            # Cotangents of the items are put into a container of this length: one path for each of them.
+            key = self.program.position(obj, key)
+        path = (*obj.path, ("item", key))
         try:
             kind = self.program.source_kind(obj.value[key], path)
         except (KeyError, IndexError, TypeError):

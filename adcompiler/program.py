@@ -142,6 +142,8 @@ class Program:
             self.guards[path] = Guard(path, kind if loose is kind else Unknown(), type(value))
             return loose
         self.guards.setdefault(path, Guard(path, kind, type(value)))
+        if isinstance(kind, Observed) and kind.inert:
+            self.guards.setdefault((*path, ("inert",)), Guard((*path, ("inert",)), Known(True), bool))
         return kind
 
     def global_value(self, globals_: dict[str, Any], name: str) -> tuple[bool, Any]:
@@ -169,6 +171,12 @@ class Program:
             return Unknown()
         return self.source_kind(value, (Root("cell", name, cell),))
 
+    def position(self, kind: Observed, key: Any) -> Any:
+        """An index of a tuple or list counted from its start, which rests on the length."""
+        count = len(kind.value)
+        self.guards[(*kind.path, ("len",))] = Guard((*kind.path, ("len",)), Known(count), int)
+        return key + count if isinstance(key, int) and -count <= key < 0 else key
+
     def deep_kind(self, kind: Kind) -> Kind:
         """A container's kind with the kinds of its items, each guarded."""
         if not isinstance(kind, Observed) or len(kind.path) > 4 or len(kind.value) > _MANY:
@@ -179,7 +187,7 @@ class Program:
             found = [self.deep_kind(self.source_kind(v, (*kind.path, ("item", k)))) for k, v in kind.value.items()]
             return DictOfKinds(keys, tuple(found))
         items = [self.deep_kind(self.source_kind(v, (*kind.path, ("item", i)))) for i, v in enumerate(kind.value)]
-        self.guards[(*kind.path, ("len",))] = Guard((*kind.path, ("len",)), Known(len(items)), int)
+        self.position(kind, 0)
         if type(kind.value) is tuple:
             return TupleOf(tuple(items))
         merged: Kind | None = None

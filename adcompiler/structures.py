@@ -17,9 +17,9 @@ from adcompiler.bars import Bar, Code, State
 from adcompiler.callees import Backwards, Enumerated, Over, Zipped
 from adcompiler.cotangents import ACCUMULATE, LEN, Cotangents, is_there
 from adcompiler.decide import is_basic_index
-from adcompiler.lattice import Array, Closure, Kind, ListOf, Observed, TupleOf, is_real, ndim_of, numeric
+from adcompiler.lattice import Array, Closure, Kind, ListOf, Observed, TupleOf, Unknown, is_real, ndim_of, numeric
 from adcompiler.runtime import add_at, scatter
-from adcompiler.runtime.containers import from_items, one_item, owned, owned_list
+from adcompiler.runtime.containers import array_shape, from_items, one_item, owned, owned_list
 from adcompiler.saving import Region
 
 
@@ -132,14 +132,8 @@ class Structures(Cotangents):
         """The cotangent of a value from those of the names it was unpacked into."""
         items: list[ir.Expr] = []
         length = _length(kind)
-        for i, item in enumerate(target.items):
-            if isinstance(item, ir.Targets):
-                inner = [n for n in item.names() if n in bars]
-                part = self.packed(item, None, bars, "") if inner else ir.Const(None)
-                if inner and numeric(kind) is not None:
-                    part = ir.Call(ir.Static(from_items, "from_items"), (part, ir.Const(None)))
-                items.append(part)
-            elif i == target.star:
+        for i, item in enumerate(target.names()):
+            if i == target.star:
                 if item not in bars and length is not None:
                     items += [ir.Const(None)] * (length - len(target.items) + 1)
                 else:
@@ -147,6 +141,11 @@ class Structures(Cotangents):
             else:
                 items.append(ir.Name(self.bar(item)) if item in bars else ir.Const(None))
         display = ir.Seq("tuple", tuple(items))
+        if isinstance(kind, Unknown):
+            rows = self.saver.fact(
+                source, "rows", ir.Call(ir.Static(array_shape, "array_shape"), (ir.Name(source),)), False
+            )
+            return ir.Call(ir.Static(from_items, "from_items"), (display, ir.Name(rows)))
         if numeric(kind) is None:
             return display
         return ir.Call(ir.Static(from_items, "from_items"), (display, self.shape_fact(source, after=False)))
@@ -248,19 +247,17 @@ class Structures(Cotangents):
     def _take_item(
         self, stmt: ir.For, target: ir.Target, source: str, kind: Any, backwards: bool, state: State, code: Code
     ) -> None:
-        bars = {n: b for n in ir.target_names(target) if (b := self.take(n, state)) is not None}
-        if not bars:
+        assert isinstance(target, str)
+        bar = self.take(target, state)
+        if bar is None:
             return
         counter = self.counters.setdefault(id(stmt), self.names.fresh("i"))
         index: ir.Expr = ir.Name(counter)
         if backwards:
             index = ir.Op("-", (ir.Const(-1), index))
         self.request_owned(source, kind)
-        value: ir.Expr = ir.Name(self.bar(target)) if isinstance(target, str) else self.packed(target, None, bars, "")
-        if isinstance(target, ir.Targets) and numeric(kind) is not None:
-            value = ir.Call(ir.Static(from_items, "from_items"), (value, ir.Const(None)))
-        step = self.in_place(source, kind, index, None, value)
-        if isinstance(target, str) and bars[target].maybe:
+        step = self.in_place(source, kind, index, None, ir.Name(self.bar(target)))
+        if bar.maybe:
             step = ir.If(is_there(self.bar(target)), (step,), ())
         code.append(step)
         state[source] = Bar(owned=True)
@@ -294,7 +291,5 @@ def _assemble(tree: Mapping[Any, ir.Expr], value: Any) -> ir.Expr:
     parts = {key: _assemble({s[1:]: e for s, e in tree.items() if s[0][1] == key}, value[key]) for key in keys}
     if isinstance(value, dict):
         return ir.DictOf(tuple((ir.Const(k), e) for k, e in parts.items()))
-    n = len(value)
-    at = {k % n: e for k, e in parts.items()}
-    display = tuple(at.get(i, ir.Const(None)) for i in range(n))
+    display = tuple(parts.get(i, ir.Const(None)) for i in range(len(value)))
     return ir.Seq("list" if isinstance(value, list) else "tuple", display)

@@ -20,6 +20,11 @@ def owned_list(c: Any, length: int) -> list[Any]:
     return [None] * length if c is None else list(c)
 
 
+def array_shape(x: Any) -> tuple[int, ...] | None:
+    """The shape of an array; None for whatever else can be unpacked."""
+    return getattr(x, "shape", None)
+
+
 def owned(c: Any, shape: tuple[int, ...], dtype: type = float) -> Any:
     """The cotangent `c` (None is zero) as a new array of `shape` that may be added to in place."""
     if c is None:
@@ -30,10 +35,10 @@ def owned(c: Any, shape: tuple[int, ...], dtype: type = float) -> Any:
 
 
 def from_items(items: Any, shape: tuple[int, ...] | None) -> Any:
-    """The cotangent of an array from those of the rows (or elements) it was unpacked into."""
-    present = [np.asarray(i) for i in items if i is not None]
+    """The cotangent of an array from those of the rows (or elements) it was unpacked into; no array: `items` itself."""
     if shape is None:
-        shape = (len(items), *(present[0].shape if present else ()))
+        return items
+    present = [np.asarray(i) for i in items if i is not None]
     out = np.zeros(shape, np.result_type(float, *present) if any(p.dtype.kind == "c" for p in present) else float)
     for i, item in enumerate(items):
         if item is not None:

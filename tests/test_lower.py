@@ -108,13 +108,13 @@ def test_parallel_assignment_stays_one_statement():
 
 
 def test_unpacking():
-    """Nested and starred targets stay as they are."""
+    """An unpacking takes one level at a time; a starred target stays in its place."""
 
     def f(p):
         a, (b, *c), d = p  # noqa: RUF059
         return a
 
-    assert ["a, (b, *c), d = p", "return a"] == lowered(f, (1.0, (2.0, 3.0), 4.0))
+    assert ["a, t1, d = p", "b, *c = t1", "return a"] == lowered(f, (1.0, (2.0, 3.0), 4.0))
 
 
 def test_several_targets():
