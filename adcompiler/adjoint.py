@@ -193,10 +193,11 @@ class Adjoint(Reverser):
         forward = [*self.marked(stmt), stmt]
         return forward, reverse, state
 
-    @staticmethod
-    def left(here: State, beyond: State) -> State:
+    def left(self, here: State, beyond: State) -> State:
         """The cotangents at an exit: those where it leads to, and the buffers and sums that are already there."""
-        return beyond | {name: bar for name, bar in here.items() if name not in beyond and not bar.maybe}
+        head = self.exit_states[-1].get(ir.Continue, {})
+        made = {name: bar for name, bar in (here | head).items() if not bar.maybe}
+        return beyond | {name: bar for name, bar in made.items() if bar.owned or name not in beyond}
 
     def marked(self, stmt: ir.Stmt) -> Code:
         """The exit markers of all regions that a statement leaves, and their records, the innermost first."""

@@ -18,7 +18,7 @@ from adcompiler.lattice import Array, IntArray, Kind, is_real, is_scalar, numeri
 from adcompiler.names import Names
 from adcompiler.program import Spec
 from adcompiler.runtime import accumulate, broadcast
-from adcompiler.runtime.containers import real_part, snapshot
+from adcompiler.runtime.containers import form, real_part, snapshot
 from adcompiler.runtime.shapes import shape
 from adcompiler.saving import Region, Saver
 
@@ -169,6 +169,11 @@ class Cotangents:
         if not attribute:
             expr = ir.Call(ir.Static(shape, "shape"), (ir.Name(name),))
         return ir.Name(self.saver.fact(name, "shape", expr, after))
+
+    def form_fact(self, name: str) -> ir.Expr:
+        """The shape of an array or the length of a list, for what may be either; kept by the forward."""
+        call = ir.Call(ir.Static(form, "form"), (ir.Name(name),))
+        return ir.Name(self.saver.fact(name, "form", call, False))
 
     def length_fact(self, name: str) -> ir.Expr:
         """The length of a list, kept by the forward."""

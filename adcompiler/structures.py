@@ -19,7 +19,7 @@ from adcompiler.cotangents import ACCUMULATE, LEN, Cotangents, is_there
 from adcompiler.decide import is_basic_index
 from adcompiler.lattice import Array, Closure, Kind, ListOf, Observed, TupleOf, Unknown, is_real, ndim_of, numeric
 from adcompiler.runtime import add_at, scatter
-from adcompiler.runtime.containers import array_shape, from_items, one_item, owned, owned_list
+from adcompiler.runtime.containers import add_item, array_shape, from_items, one_item, owned, owned_items, owned_list
 from adcompiler.saving import Region
 
 
@@ -190,6 +190,9 @@ class Structures(Cotangents):
     def in_place(self, name: str, kind: Any, index: ir.Expr, index_kind: Any, value: ir.Expr) -> ir.Stmt:
         """`x_bar[i] += t_bar`, or its form for lists and for indices that may repeat."""
         place = ir.Item(ir.Name(self.bar(name)), index)
+        if isinstance(kind, Unknown):
+            added = ir.Call(ir.Static(add_item, "add_item"), (ir.Name(self.bar(name)), index, value))
+            return ir.Assign(self.bar(name), added)
         if numeric(kind) is None:
             return ir.Store(place, ir.Call(ACCUMULATE, (place, value)))
         surely_array = isinstance(numeric(kind), Array) and bool(ndim_of(kind))
@@ -210,8 +213,10 @@ class Structures(Cotangents):
         """Before a loop that adds to single elements: a buffer of the right shape that nobody else refers to."""
         kind = self.sizes.get(name)
         have: ir.Expr = ir.Const(None) if bar is None else ir.Name(self.bar(name))
-        if numeric(kind) is None:
-            value: ir.Expr = ir.Call(ir.Static(owned_list, "owned_list"), (have, self.length_fact(name)))
+        if isinstance(kind, Unknown):
+            value: ir.Expr = ir.Call(ir.Static(owned_items, "owned_items"), (have, self.form_fact(name)))
+        elif numeric(kind) is None:
+            value = ir.Call(ir.Static(owned_list, "owned_list"), (have, self.length_fact(name)))
         else:
             shape = self.shape_fact(name, after=False)
             dtype = () if is_real(kind) else (ir.Static(complex, "complex"),)

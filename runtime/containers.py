@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.shapes import broadcast
+from adcompiler.runtime.tangents import accumulate
 
 
 def one_item(length: int, index: Any = None, value: Any = None) -> list[Any]:
@@ -25,11 +26,36 @@ def array_shape(x: Any) -> tuple[int, ...] | None:
     return getattr(x, "shape", None)
 
 
+def form(x: Any) -> tuple[int, ...] | int:
+    """What a cotangent of `x` looks like: the shape of an array, the length of a list or tuple."""
+    found = array_shape(x)
+    return len(x) if found is None else found
+
+
+def owned_items(c: Any, form: tuple[int, ...] | int) -> Any:
+    """The cotangent `c` (None is zero) of an array or a list, as a new one that `add_item` may write into."""
+    return owned_list(c, form) if isinstance(form, int) else owned(c, form)
+
+
+def add_item(c: Any, index: int, value: Any) -> Any:
+    """Add the cotangent of one item into what `owned_items` made, in place where the dtype allows it."""
+    if isinstance(c, list):
+        c[index] = accumulate(c[index], value)
+        return c
+    if value is None:
+        return c
+    row = from_items(value, c.shape[1:]) if isinstance(value, list | tuple) else value
+    if np.iscomplexobj(row) and c.dtype.kind != "c":
+        c = c.astype(complex)
+    c[index] += row
+    return c
+
+
 def owned(c: Any, shape: tuple[int, ...], dtype: type = float) -> Any:
     """The cotangent `c` (None is zero) as a new array of `shape` that may be added to in place."""
     if c is None:
         return np.zeros(shape, dtype)
-    full = np.array(broadcast(c, shape))
+    full = from_items(c, shape) if isinstance(c, list | tuple) else np.array(broadcast(c, shape))
     wide = full.dtype.kind == "c" or (full.dtype.kind == "f" and dtype is not complex)
     return full if wide else full.astype(dtype)
 
@@ -38,11 +64,12 @@ def from_items(items: Any, shape: tuple[int, ...] | None) -> Any:
     """The cotangent of an array from those of the rows (or elements) it was unpacked into; no array: `items` itself."""
     if shape is None:
         return items
-    present = [np.asarray(i) for i in items if i is not None]
+    rows = [from_items(row, shape[1:]) if isinstance(row, list | tuple) else row for row in items]
+    present = [np.asarray(row) for row in rows if row is not None]
     out = np.zeros(shape, np.result_type(float, *present) if any(p.dtype.kind == "c" for p in present) else float)
-    for i, item in enumerate(items):
-        if item is not None:
-            out[i] = item
+    for i, row in enumerate(rows):
+        if row is not None:
+            out[i] = row
     return out
 
 

@@ -242,3 +242,77 @@ def the_only_one_of_nothing(p):
 def test_too_few_values(program, args):
     """Python's own ValueError says that there are not enough values."""
     check_raises(ValueError, program, *args)
+
+
+# Exits that leave a buffer behind, and names that are an array on one path and a list on another
+
+
+def the_element_twice(x, y):
+    for k, w in enumerate(x):
+        if k == 0:
+            return w, w
+        break
+    return x[0] + y
+
+
+def three_ways_out(x, t):
+    s = 0.0
+    for w in x:
+        if t > 1:
+            if t > 2:
+                return w * s
+            s = s + w
+            break
+        s = s + w * w
+        continue
+    return s * x[0]
+
+
+def out_of_the_inner_loop(x, t):
+    for a in x:
+        for b in x:
+            if t > 2:
+                return a * b, b
+            if t > 1:
+                break
+        if t > 0:
+            return a, b
+    return x[0], x[1] * b
+
+
+@pytest.mark.parametrize("t", [-1.0, 0.5, 1.5, 2.5])
+@pytest.mark.parametrize("program", [the_element_twice, three_ways_out, out_of_the_inner_loop])
+def test_leaving_a_loop_over_elements(program, t):
+    """The buffer for the elements' cotangents is there whichever way the loop is left."""
+    check(program, np.array([0.8, 0.9, 1.0]), t)
+
+
+def an_array_or_a_list(x, n):
+    z = x * 2.0
+    if n > 2:
+        z = [x[0], x[1] * x[1]]
+    s = 0.0
+    for i, e in enumerate(z):
+        if i:
+            s = s + e * e
+    return s
+
+
+def an_array_or_the_rest_of_it(y, p, n):
+    r = p
+    for e in r:
+        d = y * e + 1.5
+    if n > 2:
+        for (d, *r), k in zip((p, (y, y)), range(3), strict=False):  # noqa: B007
+            pass
+    for e in r:
+        b = e * d
+    return b
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_an_array_or_a_list(n):
+    """The cotangent of an array is an array, also where its name may stand for a list."""
+    check(an_array_or_a_list, np.array([1.0, 2.0]), n)
+    check(an_array_or_a_list, np.array([[1.0, 2.0], [0.5, 0.7]]), n)
+    check(an_array_or_the_rest_of_it, 0.9, P, n)
