@@ -283,13 +283,18 @@ class Adjoint(Reverser):
         self.stmt, self.active = stmt, self.activity.before.get(id(stmt), frozenset())
         if isinstance(stmt, ir.For):
             code += self.take_targets(stmt, end)
+        requests = self.owned_requests.pop()
+        for name in sorted(requests):
+            if not (name in end and end[name].owned):
+                code.append(self.make_owned(name, end.get(name)))
+                end[name] = Bar(owned=True)
         code += self.adapted(end, self.met(head, end))
         self.saver.frames.pop()
         self.exit_states.pop()
         self.regions.pop()
         if not ir.leaves(stmt.body):
             body += [Mark(inner, len(inner.exits) + 1), Record(inner)]
-        return body, code, end, self.owned_requests.pop()
+        return body, code, end, requests
 
     def prepare(self, state: State, head: State) -> Code:
         """Bring the cotangents to the form they have at the loop head; buffers that the loop adds to become owned."""

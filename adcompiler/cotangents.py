@@ -96,7 +96,8 @@ class Cotangents:
         # What may be None leaves the other one as it is.
         unsure = maybe or have.maybe
         both_lazy = (lazy or have.lazy) if unsure else (lazy and have.lazy)
-        owned_ = isinstance(total, ir.Op) and not both_lazy
+        # An owned one is never None, so that its sum with anything is new, or is the buffer itself.
+        owned_ = (isinstance(total, ir.Op) or have.owned) and not both_lazy
         state[name] = Bar(maybe and have.maybe, both_lazy, owned_, False, complex_ or have.complex)
 
     def distribute(

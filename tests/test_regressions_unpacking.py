@@ -6,7 +6,7 @@
 import numpy as np
 import pytest
 
-from adcompiler import gradient
+from adcompiler import gradient, pullback
 from tests.promises import check, check_raises
 
 P = np.array([0.9, 0.6])
@@ -316,3 +316,26 @@ def test_an_array_or_a_list(n):
     check(an_array_or_a_list, np.array([1.0, 2.0]), n)
     check(an_array_or_a_list, np.array([[1.0, 2.0], [0.5, 0.7]]), n)
     check(an_array_or_the_rest_of_it, 0.9, P, n)
+
+
+def returns_its_argument_from_loops(x, p):
+    d = 0.0
+    q = p
+    for n in range(3):
+        for (w, *r), k in zip((p, q), range(3), strict=False):  # noqa: B007
+            for e in r:
+                w = w * e + d
+            if n > 0:
+                return a * q[1] * 2, x, r
+        a = x[0]
+    return d, [w, d], q
+
+
+def test_the_cotangent_that_was_given():
+    """The cotangent that the caller gives is never added into."""
+    p = [np.array([0.6, 0.8, 0.9]), 0.6]
+    check(returns_its_argument_from_loops, np.array([1.0, 2.0, 3.0]), p)
+    _, back = pullback(returns_its_argument_from_loops, np.array([1.0, 2.0, 3.0]), p)
+    given = (1.0, np.array([0.2, 0.3, 0.4]), [0.5])
+    back(given)
+    np.testing.assert_array_equal([0.2, 0.3, 0.4], given[1])
