@@ -1,7 +1,7 @@
 """Unpacking and loop targets: what was once a wrong number, or a crash, when targets nest or a name is bound again."""
 
-# The names that an unpacking binds and nothing reads are what is tested.
-# ruff: noqa: F841
+# Names that nothing reads, and some that are bound on one way only, are what is tested.
+# ruff: noqa: F821, F841
 
 import numpy as np
 import pytest
