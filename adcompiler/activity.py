@@ -26,6 +26,7 @@ from adcompiler.callees import (
     Over,
     PairCall,
     PathLoad,
+    PlaceCall,
     RuleCall,
     Zipped,
     in_place,
@@ -33,8 +34,9 @@ from adcompiler.callees import (
 )
 from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
 from adcompiler.escape import rebound_after, rebound_between, rebound_late
-from adcompiler.lattice import Closure, Inert, can_be_active, is_scalar
+from adcompiler.lattice import Closure, Inert, Unknown, can_be_active, is_scalar
 from adcompiler.lower import Lowering
+from adcompiler.places import is_mutable
 from adcompiler.program import Spec
 from adcompiler.scope import nonlocals
 
@@ -110,8 +112,9 @@ class _Analysis:
         start = {
             p
             for p, wanted, kind in zip(self.spec.params, self.mask, self.spec.kinds, strict=True)
-            if wanted and can_be_active(kind)
+            if (wanted and can_be_active(kind)) or self.in_table(kind)
         }
+        start |= {n for n in self.spec.function.cells if self.in_table(self.spec.name_kinds.get(n))}
         if start & self.shared:
             raise self.rebound(self.spec.function, ", ".join(sorted(start & self.shared)))
         # Python binds captured variables late: a function is active if what it captures is active at any time.
@@ -120,6 +123,11 @@ class _Analysis:
             self.block(self.spec.body, frozenset(start))
             if self.ever == ever:
                 return self.found
+
+    def in_table(self, kind: Any) -> bool:
+        """Whether a value may have entries in the table of cotangents: a container, once one holds something active."""
+        program = self.spec.program
+        return program.places_active and (is_mutable(kind) or (program.loose and isinstance(kind, Unknown)))
 
     def shares(self, stmt: ir.Assign, active: Active, now: bool) -> bool:
         """Whether writing into a name's memory changes something that another name refers to, and is active."""
@@ -183,7 +191,7 @@ class _Analysis:
         return active
 
     def assign(self, stmt: ir.Assign, active: Active) -> Active:
-        now = self.value(stmt.value, active, stmt) and can_be_active(stmt.kind)
+        now = (self.value(stmt.value, active, stmt) and can_be_active(stmt.kind)) or self.in_table(stmt.kind)
         if in_place(stmt) and self.shares(stmt, active, now):
             raise self.mutation(stmt, f"{stmt.target} is changed in place")
         if now and stmt.target in self.shared:
@@ -337,10 +345,27 @@ class _Analysis:
                 return self.rounds.visit(spec, on).result
             case Build():
                 self.kept_closures(value.kinds, active, stmt)
+                if is_mutable(value.kind):
+                    self.hold_active()
+                return can_be_active(value.kind)
+            case PlaceCall(operation):
+                self.kept_closures(value.kinds, active, stmt)
+                if operation.stores and any(on[1:]):
+                    self.hold_active()
+                return can_be_active(value.kind)
+            case Dynamic(key) if not callable(key):
+                self.hold_active()
                 return can_be_active(value.kind)
             case RuleCall() | Dynamic() | Load() | PathLoad():
                 return can_be_active(value.kind)
         return True
+
+    def hold_active(self) -> None:
+        """Note that a container holds something active: from now on all containers may."""
+        program = self.spec.program
+        if program.writes_places and not program.places_active:
+            program.places_active = True
+            self.rounds.changed = True
 
     def passed_closures(self, value: ir.Apply, active: Active, stmt: Any) -> None:
         """A local function passed on must see the values that its captured variables had when it was made."""

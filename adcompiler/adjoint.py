@@ -24,6 +24,7 @@ from adcompiler.program import Spec
 from adcompiler.records import Mark, Record, Top, with_records
 from adcompiler.reverse import Reverser
 from adcompiler.saving import Frame, Region, Saver, exits_of, region_of, with_copies
+from adcompiler.tracking import is_quiet
 from adcompiler.whiles import with_tests_inside
 
 
@@ -35,7 +36,7 @@ def pair_of(spec: Spec, mask: tuple[bool, ...]) -> Pair:
         first = Adjoint(pair)
         first.run()
         zeros = first.plain_sums()
-        if zeros:
+        if zeros and not pair.table:
             # Sums of floats that are never read while they may be unset start at 0.0: no test per addition.
             Adjoint(pair, zeros).run()
     return spec.pairs[mask]  # type: ignore[no-any-return]
@@ -55,6 +56,8 @@ class Adjoint(Reverser):
         names.reserve(["np", "math"])
         super().__init__(spec, names, Saver(names, found, user, spec.function.cells), alias(spec))
         self.zeros = zeros
+        if spec.program.writes_places and not is_quiet(spec):
+            pair.table = self.table = names.unique("bars")
         self.unset: set[str] = set()
         self.heads: dict[int, State] = {}
         self.body = body
@@ -189,7 +192,8 @@ class Adjoint(Reverser):
         state = self.left(state, self.exit_states[0][ir.Return])
         reverse: Code = []
         if isinstance(stmt.value, ir.Name) and stmt.value.id in self.active:
-            self.add(stmt.value.id, ir.Name(self.pair.cotangent), state, reverse, kind=stmt.kind)
+            if not self.has_places(stmt.kind):
+                self.add(stmt.value.id, ir.Name(self.pair.cotangent), state, reverse, maybe=self.tracks, kind=stmt.kind)
         forward = [*self.marked(stmt), stmt]
         return forward, reverse, state
 

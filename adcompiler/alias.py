@@ -27,6 +27,7 @@ from adcompiler.callees import (
     Missing,
     PairCall,
     PathLoad,
+    PlaceCall,
     RuleCall,
     in_place,
     parts,
@@ -282,6 +283,10 @@ class _Builder:
                 return self.called(value, alias(spec))
             case InertCall("of an object without derivative"):
                 self.kept_outside(value)
+            case PlaceCall():
+                # A container and what it holds are one class; that the container changes is no write of an array.
+                self.link_all(list(value.args))
+                return value.args, False
             case InertCall("stop_gradient" | "integers") | Build() | Load() | PathLoad():
                 return value.args, False
             case Dynamic(key, _, pure) if pure or (key is not None and not isinstance(key, str)):

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.differentiable import Differentiable, differentiable, function_of, store_of
-from adcompiler.finish import call_finisher, grad_finisher, pullback_finisher
+from adcompiler.finish import call_finisher, grad_finisher, pullback_finisher, shared_finisher
 from adcompiler.lattice import can_be_active, observe
 from adcompiler.rules.registry import is_non_differentiable, lookup
-from adcompiler.runtime import dynamic
+from adcompiler.runtime import dynamic, tracked
 from adcompiler.runtime.project import detach, project
 from adcompiler.variants import Variants, explained
 from adcompiler.wanted import Argnums, check_nondiff, plan_gradient, plan_pullback, wanted_names
@@ -122,22 +122,23 @@ def _rule_pullback(f: Any, args: Any, kwargs: Any) -> tuple[Any, Callable[[Any],
     return value, back
 
 
-def _compile_call(function: Any, wanted: tuple[bool, ...], args: Any, kwargs: Any) -> Any:
+def _compile_call(function: Any, wanted: tuple[bool, ...], args: Any, kwargs: Any, shared: bool = False) -> Any:
     """For the runtime's dynamic calls: the value and a pullback with one cotangent per argument and keyword."""
     signature = inspect.signature(function, follow_wrapped=False)
     numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
     bound = signature.bind(*range(len(args)), **numbers).arguments
     store = store_of(function)
-    key = ("call", wanted, tuple(kwargs))
+    key = ("shared call" if shared else "call", wanted, tuple(kwargs))
     variants = store.get(key)
     if variants is None:
         flat = {n: p if isinstance(p, tuple) else (p,) for n, p in bound.items()}
         on = frozenset(n for n, ps in flat.items() if any(isinstance(p, int) and wanted[p] for p in ps))
-        finisher = functools.partial(call_finisher, bound, len(wanted))
+        finisher = functools.partial(shared_finisher if shared else call_finisher, bound, len(wanted))
         variants = store[key] = Variants(function, lambda *_: on, finisher, False)
     return variants(*args, **kwargs)
 
 
 dynamic.connect(lookup, is_non_differentiable, _compile_call)
+tracked.connect(functools.partial(_compile_call, shared=True))
 
 __all__ = ["Differentiable", "differentiable", "gradient", "pullback", "value_and_grad"]

@@ -70,6 +70,14 @@ class Dynamic:
 
 
 @dataclass(frozen=True, eq=False)
+class PlaceCall:
+    """A read of or a write into a list, dict or object whose cotangent is kept by identity."""
+
+    operation: Any
+    keywords: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class Missing:
     """Not differentiable as it stands; `error` is raised if something active is involved."""
 

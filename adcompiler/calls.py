@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import collections
+import operator
 import types
 from typing import Any
 
@@ -12,7 +14,7 @@ from adcompiler.callees import WRITERS, Dynamic, InertCall, RuleCall
 from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.functions import FunctionResolver
-from adcompiler.lattice import Closure, Inert, Int, Kind, Known, ListOf, Number, Unknown, numeric
+from adcompiler.lattice import Closure, Inert, Int, Kind, Known, ListOf, Number, Unknown, can_be_active, numeric
 from adcompiler.operations import OperationResolver
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup
@@ -20,6 +22,7 @@ from adcompiler.runtime.marks import stop_gradient
 from adcompiler.transfer import result_kind
 
 _EFFECTS_ONLY = ("logging", "warnings", "time", "sys", "os", "io", "tqdm", "datetime", "json", "builtins")
+_CONTAINERS = (list, dict, collections.deque, collections.defaultdict, collections.OrderedDict)
 _FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
 
 
@@ -70,7 +73,13 @@ class CallResolver(OperationResolver, FunctionResolver):
         if isinstance(obj, Inert):
             operands = self._operands(expr, expr.args)
             return self._effect(expr, operands, kinds, "of an object without derivative", func.name)
+        written = self.written_method(expr, func, obj, kinds)
+        if written is not None:
+            return written
         if isinstance(obj, Unknown):
+            if func.name in WRITERS and any(map(can_be_active, kinds)):
+                self.program.need_places()
+                self.program.loosen()
             operands = (func.value, *self._operands(expr, expr.args))
             keywords = tuple(k for k, _ in expr.kwargs if k)
             return self.apply(expr, Dynamic(func.name, keywords), operands, [obj, *kinds], Unknown())
@@ -112,6 +121,12 @@ class CallResolver(OperationResolver, FunctionResolver):
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
             return self.apply(expr, InertCall("stop_gradient"), operands, kinds, kind)
+        if function is operator.delitem:
+            return self.deleted(expr, kinds)
+        if function in _CONTAINERS:
+            made = self.constructed_container(expr, function, kinds)
+            if made is not None:
+                return made
         if function is isinstance and len(kinds) == 2:
             return self.apply(expr, InertCall("a test"), expr.args, kinds, isinstance_kind(*kinds))
         return self._keyed(expr, function, expr.args, kinds, name)

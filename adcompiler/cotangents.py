@@ -14,10 +14,11 @@ from adcompiler import ir
 from adcompiler.alias import Aliases, alias
 from adcompiler.bars import Bar, Code, State, adapt, meet_states
 from adcompiler.callees import InertCall, Iteration
-from adcompiler.lattice import Array, IntArray, Kind, is_real, is_scalar, numeric
+from adcompiler.lattice import Array, IntArray, Kind, is_plain, is_real, is_scalar, numeric
 from adcompiler.names import Names
 from adcompiler.program import Spec
 from adcompiler.runtime import accumulate, broadcast
+from adcompiler.runtime.bars import as_it_was
 from adcompiler.runtime.containers import form, real_part, snapshot
 from adcompiler.runtime.shapes import shape
 from adcompiler.saving import Region, Saver
@@ -206,6 +207,8 @@ class Cotangents:
 
     def snapshot_for(self, name: str, kind: Kind | None, after: bool = False) -> Any:
         """The copying function for a value whose memory may be written later, else None."""
+        if self.spec.program.writes_places and kind is not None and not is_plain(kind):
+            return as_it_was
         written = self.aliases.is_written(self.stmt, name, after, self.outside_written) and not is_scalar(kind)
         return snapshot if written else None
 

@@ -58,6 +58,7 @@ class Finish:
     call: Any
     inline: tuple[str, ...] = ()
     bound: dict[str, Any] = field(default_factory=dict)
+    shares: bool = False  # the table of cotangents is the caller's
 
 
 class _Writer:
@@ -229,7 +230,11 @@ def make_entry(compiled: Compiled, other: Any, finish: Finish) -> Any:
     function = compiled.request.function
     signature = inspect.signature(function, follow_wrapped=False)
     tests, again, bound, prefix = guards_text(compiled)
-    own = {"other": other, "finish": finish.call, "forward": compiled.forward} | finish.bound
+    own = {
+        "other": other,
+        "finish": finish.call,
+        "forward": compiled.forward if finish.shares else compiled.alone[0],
+    } | finish.bound
     own |= {"changed": _changed(function)}
     own |= {f"default_{p.name}": p.default for p in signature.parameters.values() if p.default is not p.empty}
     bound |= {prefix + name: value for name, value in own.items()}

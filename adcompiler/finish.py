@@ -12,9 +12,18 @@ from typing import Any
 import numpy as np
 
 from adcompiler.entry import Finish
-from adcompiler.errors import NotScalarError, PullbackConsumedError, definition_of, locate
+from adcompiler.errors import (
+    MutationError,
+    NotScalarError,
+    PullbackConsumedError,
+    definition_of,
+    locate,
+    refuse,
+)
 from adcompiler.pipeline import Compiled
+from adcompiler.runtime.bars import Bars, Tracked, hold
 from adcompiler.runtime.project import detach, materialize, project
+from adcompiler.runtime.tangents import accumulate
 from adcompiler.variants import explained
 from adcompiler.wanted import Wanted, check_pair, check_scalar, positional_parameters
 
@@ -26,7 +35,7 @@ _FLOATS = frozenset({float, np.float64, np.float32, np.float16, np.longdouble})
 
 def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) -> Finish:
     """The part of a gradient after its forward."""
-    pair, backward = compiled.pair, compiled.backward
+    pair, backward = compiled.pair, compiled.alone[1]
     function_name = compiled.request.function.__qualname__
     params = compiled.spec.params
     where = [params.index(name) for name, _ in names]
@@ -48,10 +57,11 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
         except NotScalarError as error:
             locate(error, place)
             raise
-        return rest(value, backward(saved, seed) if active else (), *arguments)
+        return rest(value, saved, backward(saved, seed) if active else (), *arguments)
 
-    def rest(value: Any, cts: Any, *arguments: Any) -> Any:
+    def rest(value: Any, saved: Any, cts: Any, *arguments: Any) -> Any:
         out = []
+        arguments = _at_entry(saved, arguments)
         by_slot = (cts,) if single else cts
         for i, slot, position in zip(where, slots, inside, strict=True):
             primal = arguments[i]
@@ -79,8 +89,13 @@ def _float_lines(param: str, as_tuple: bool, mode: str) -> tuple[str, ...]:
         "$bar = $backward($saved, 1.0)",
         f"if type({param}) is float and isinstance($bar, float):",
         f"    return {bare if mode == 'gradient' else f'$value, {bare}'}",
-        "return $rest($value, $bar, {names})",
+        "return $rest($value, $saved, $bar, {names})",
     )
+
+
+def _at_entry(saved: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The arguments as they were when the forward began, which may have written into them."""
+    return saved.arguments if isinstance(saved, Tracked) else arguments
 
 
 def _zero_if_none(grad: Any, value: Any) -> Any:
@@ -95,13 +110,13 @@ def _zero_if_none(grad: Any, value: Any) -> Any:
 
 def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
     """The part of a pullback after its forward."""
-    pair, backward = compiled.pair, compiled.backward
+    pair, backward = compiled.pair, compiled.alone[1]
     signature = inspect.signature(compiled.request.function, follow_wrapped=False)
     positional = positional_parameters(signature)
     active = pair.active
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
-        primals = dict(zip(signature.parameters, arguments, strict=True))
+        primals = dict(zip(signature.parameters, _at_entry(saved, arguments), strict=True))
         kept: list[Any] = [saved]
 
         def make_back(count: int) -> Callable[[Any], tuple[Any, ...]]:
@@ -121,7 +136,8 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
                 explained(error)
                 raise
             by_name = dict(zip(active, (cts,) if len(active) == 1 and seed is not None else cts, strict=True))
-            foreign = (arguments, value, seed, ct, [s for s in record if not isinstance(s, list)])
+            values = record.record if isinstance(record, Tracked) else record
+            foreign = (arguments, value, seed, ct, [s for s in values if not isinstance(s, list)])
             out: list[Any] = []
             for p in positional:
                 grad = project(by_name.get(p.name), primals[p.name])
@@ -141,22 +157,62 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
 
 def call_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Finish:
     """The value and a pullback with one cotangent per argument; `bound` has their positions, parameter by parameter."""
-    active, backward = compiled.pair.active, compiled.backward
+    active, backward = compiled.pair.active, compiled.alone[1]
+    if compiled.pair.table and compiled.program.escaped:
+        raise refuse(
+            MutationError,
+            f"{compiled.request.function.__qualname__} is only known at run time, and writes into its arguments",
+            definition_of(compiled.request.function),
+            "The function that calls it was compiled without knowing that.",
+            "Let it return a new container, or call it by its own name.",
+        )
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
         def back(y_bar: Any) -> Any:
-            cts = backward(saved, y_bar) if active else ()
-            by_name = dict(zip(active, (cts,) if len(active) == 1 else cts, strict=True))
-            out: list[Any] = [None] * count
-            for name, position in bound.items():
-                ct = by_name.get(name)
-                if isinstance(position, tuple):
-                    for i, p in enumerate(position):
-                        out[p] = None if ct is None else ct[i]
-                elif isinstance(position, int):
-                    out[position] = ct
-            return tuple(out)
+            return _aligned(active, backward(saved, y_bar) if active else (), bound, count)
 
         return value, back
 
     return Finish(finish)
+
+
+def shared_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Finish:
+    """The same for a caller with a table of cotangents, which the pullback is given."""
+    pair, backward = compiled.pair, compiled.backward
+
+    def finish(value: Any, saved: Any, *arguments: Any) -> Any:
+        def back(y_bar: Any, bars: Bars) -> Any:
+            return _aligned(pair.active, backward(saved, y_bar, bars), bound, count)
+
+        return value, back
+
+    def finish_by_value(value: Any, saved: Any, *arguments: Any) -> Any:
+        held = {name: hold(a) for name, a in zip(compiled.spec.params, arguments, strict=True)}
+        made = hold(value)
+
+        def back(y_bar: Any, bars: Bars) -> Any:
+            y_bar = accumulate(y_bar, bars.release(made))
+            if y_bar is None or not pair.active:
+                return (None,) * count
+            cts = backward(saved, y_bar)
+            each = (cts,) if len(pair.active) == 1 else cts
+            rest = tuple(bars.give(held[name], ct) for name, ct in zip(pair.active, each, strict=True))
+            return _aligned(pair.active, rest[0] if len(rest) == 1 else rest, bound, count)
+
+        return value, back
+
+    return Finish(finish if pair.table else finish_by_value, shares=True)
+
+
+def _aligned(active: tuple[str, ...], cts: Any, bound: dict[str, Any], count: int) -> tuple[Any, ...]:
+    """The cotangents of the active parameters as those of the call's arguments and keywords."""
+    by_name = dict(zip(active, (cts,) if len(active) == 1 else cts, strict=True))
+    out: list[Any] = [None] * count
+    for name, position in bound.items():
+        ct = by_name.get(name)
+        if isinstance(position, tuple):
+            for i, p in enumerate(position):
+                out[p] = None if ct is None else ct[i]
+        elif isinstance(position, int):
+            out[position] = ct
+    return tuple(out)

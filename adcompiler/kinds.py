@@ -16,7 +16,7 @@ import gast
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.callees import Backwards, Build, Counting, Enumerated, Iteration, Over, Zipped
+from adcompiler.callees import Backwards, Build, Counting, Dynamic, Enumerated, Iteration, Over, PairCall, PlaceCall, Zipped
 from adcompiler.calls import CallResolver
 from adcompiler.environment import Env, at_head, merge, part_of
 from adcompiler.errors import UnsupportedSyntaxError, refuse
@@ -24,6 +24,7 @@ from adcompiler.lattice import (
     Array,
     Closure,
     DictOfKinds,
+    Heap,
     Inert,
     Int,
     IntArray,
@@ -38,7 +39,8 @@ from adcompiler.lattice import (
     join,
     numeric,
 )
-from adcompiler.program import Spec
+from adcompiler.places import as_assignment
+from adcompiler.program import ANY, Spec
 from adcompiler.scope import nonlocals
 from adcompiler.transfer import item_kind
 
@@ -146,12 +148,21 @@ class Inference(CallResolver):
     def opened(self, kind: Kind | None) -> Kind | None:
         """The kind of a container that is taken apart, with those of its items."""
         kind = self.program.deep_kind(kind) if kind is not None else None
+        if isinstance(kind, Heap):
+            return ListOf(None, self.program.content(kind, ANY) or Unknown()) if kind.cls is list else Unknown()
         return Unknown() if self.program.escaped and isinstance(kind, ListOf) else kind
 
     def stmt_Do(self, stmt: ir.Do, env: Env) -> tuple[ir.Block, Env]:
-        return (replace(stmt, value=self.value(stmt.value)[0]),), env
+        value = self.value(stmt.value)[0]
+        effects = isinstance(value, ir.Apply) and isinstance(value.callee, PlaceCall | PairCall | Dynamic)
+        if effects and self.program.writes_places:
+            return (as_assignment(stmt, value, self.spec.names.fresh("t")),), env
+        return (replace(stmt, value=value),), env
 
     def stmt_Store(self, stmt: ir.Store, env: Env) -> tuple[ir.Block, Env]:
+        operation = self.stored(stmt, env)
+        if operation is not None:
+            return operation, env
         kind = self.value(stmt.place.value)[1]
         self.program.volatile |= isinstance(stmt.place, ir.Attr) or isinstance(kind, Unknown | Inert)
         self.program.stores_attributes |= isinstance(stmt.place, ir.Attr)
@@ -320,6 +331,12 @@ class Inference(CallResolver):
                     return Over(source, kind, Unknown()), None
             case ListOf(_, common) if not self.program.escaped:
                 item = common
+            case Heap(cls):
+                if issubclass(cls, dict):
+                    return Counting(), Inert()
+                item = self.program.content(kind, ANY)
+                if item is None:
+                    return Over(source, kind, Unknown()), None
         return Over(source, kind, item or Unknown()), item
 
 

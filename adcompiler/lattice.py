@@ -135,6 +135,17 @@ class Closure(Kind):
 
 
 @dataclass(frozen=True, slots=True)
+class Heap(Kind):
+    """A list, dict or object, exactly of class `cls`, that the program makes at `site` (None: somewhere) and may write.
+
+    What it holds is known of the site, not of the value: see `Program.content`.
+    """
+
+    cls: type
+    site: Hashable = None
+
+
+@dataclass(frozen=True, slots=True)
 class Inert(Kind):
     """Anything that never carries a derivative: strings, iterators of integers, loggers, files."""
 
@@ -209,6 +220,16 @@ def shape_of(kind: Kind | None) -> Hashable:
         case Number(_, shape):
             return shape
     return None
+
+
+def is_plain(kind: Kind | None) -> bool:
+    """Whether nothing in a value can be written into, arrays apart."""
+    match kind:
+        case TupleOf(items):
+            return all(map(is_plain, items))
+        case Known() | Inert() | Closure():
+            return True
+    return numeric(kind) is not None
 
 
 def can_be_active(kind: Kind | None) -> bool:
@@ -324,6 +345,8 @@ def join(a: Kind | None, b: Kind | None, where: Hashable = None) -> Kind | None:
     if isinstance(a, DictOfKinds) and isinstance(b, DictOfKinds) and a.keys == b.keys and _depth(a) < _MAX_DEPTH:
         merged = (join(x, y, (where, k)) for k, x, y in zip(a.keys, a.items, b.items, strict=True))
         return DictOfKinds(a.keys, tuple(m or Unknown() for m in merged))
+    if isinstance(a, Heap) and isinstance(b, Heap) and a.cls is b.cls:
+        return Heap(a.cls)
     x, y = numeric(a), numeric(b)
     if x is None or y is None:
         return Inert() if _is_plain(a) and _is_plain(b) else Unknown()

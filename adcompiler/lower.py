@@ -6,6 +6,7 @@ whether they may stay is decided after activity, since inert ones may.
 
 from __future__ import annotations
 
+import operator
 from collections import Counter
 
 import gast
@@ -123,10 +124,15 @@ class Lowering(Normaliser):
         self.out.append(ir.Continue(self.origin(node)))
 
     def stmt_Delete(self, node: gast.Delete) -> None:
-        if all(isinstance(t, gast.Name) for t in node.targets):
-            self.out.append(ir.Delete(tuple(t.id for t in node.targets), self.origin(node)))
-        else:
-            self.opaque(node)
+        for target in node.targets:
+            match target:
+                case gast.Name():
+                    self.out.append(ir.Delete((target.id,), self.origin(node)))
+                case gast.Subscript():
+                    delete = ir.Call(ir.Static(operator.delitem, "delitem"), self.subscript(target))
+                    self.out.append(ir.Do(delete, self.origin(node)))
+                case _:
+                    self.opaque(gast.copy_location(gast.Delete(targets=[target]), node))
 
     def stmt_FunctionDef(self, node: gast.FunctionDef) -> None:
         if node.decorator_list:

@@ -80,7 +80,11 @@ class Speller:
 
 def local_names(pair: Pair) -> set[str]:
     """All names that a pair's text reads or binds by itself; modules that it reads keep their names."""
-    names = {*pair.params, *pair.saved, pair.cotangent, "saved"} | pair.spec.function.locals | pair.spec.function.cells
+    names = (
+        {*pair.params, *pair.saved, pair.cotangent, pair.table, "saved"}
+        | pair.spec.function.locals
+        | pair.spec.function.cells
+    )
     for stmt in ir.statements((*pair.forward, *pair.backward)):
         names |= ir.bound(stmt)
         for expr in ir.expressions(stmt):
@@ -146,7 +150,9 @@ def define(pair: Pair, emitter: Emitter, single_use: bool) -> list[gast.AST]:
     if pair.saved:
         unpack = [emitter.stmt_Unpack(ir.Unpack(ir.Targets(pair.saved), ir.Name("saved")))]
     body = unpack + emitter.block(backward_block(pair, single_use))
-    backward = emitter.function(pair.backward_name, ("saved", pair.cotangent), body)
+    backward = emitter.function(
+        pair.backward_name, ("saved", pair.cotangent, *([pair.table] if pair.table else [])), body
+    )
     return [forward, backward]
 
 

@@ -15,6 +15,7 @@ from adcompiler.errors import NoRuleError, UnsupportedSyntaxError
 from adcompiler.lattice import (
     Array,
     DictOfKinds,
+    Heap,
     Inert,
     Int,
     IntArray,
@@ -30,10 +31,12 @@ from adcompiler.lattice import (
     ndim_of,
     numeric,
 )
-from adcompiler.program import Path, Root
+from adcompiler.places import PlaceResolver
+from adcompiler.program import ANY, Path, Root
 from adcompiler.resolve import Resolved
 from adcompiler.rulecalls import RuleResolver
 from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.runtime import places
 from adcompiler.transfer import as_dict, broadcast_kind, result_kind
 
 BINARY = {
@@ -45,7 +48,7 @@ UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in")
 
 
-class OperationResolver(RuleResolver):
+class OperationResolver(RuleResolver, PlaceResolver):
     """Adds everything but calls to what can be resolved."""
 
     # --- displays ---------------------------------------------------------------------------------------
@@ -59,7 +62,9 @@ class OperationResolver(RuleResolver):
             callee = self.missing(UnsupportedSyntaxError, "a display with * or a set", "", "List the items one by one.")
             return self.apply(expr, callee, expr.items, kinds, Unknown())
         items = tuple(k or Unknown() for k in kinds)
-        kind = TupleOf(items) if expr.form == "tuple" else ListOf(items, self._merged(items))
+        kind: Kind = TupleOf(items) if expr.form == "tuple" else ListOf(items, self._merged(items))
+        if self.program.writes_places and expr.form == "list":
+            kind = self.made(list, [(ANY, k) for k in kinds])
         return self.apply(expr, Build(), expr.items, kinds, kind)
 
     def _dict_display(self, expr: ir.DictOf) -> Resolved:
@@ -67,6 +72,9 @@ class OperationResolver(RuleResolver):
         values = [v for _, v in expr.items]
         kinds = self.kinds(values)
         constant = tuple(k.value for k in keys if isinstance(k, Known))
+        if self.program.writes_places and len(keys) == len([k for k, _ in expr.items if k is not None]):
+            held = [(k.value if isinstance(k, Known) else ANY, v) for k, v in zip(keys, kinds, strict=True)]
+            return self.apply(expr, Build(), values, kinds, self.made(dict, held))
         if len(constant) == len(keys):
             kind = DictOfKinds(constant, tuple(k or Unknown() for k in kinds))
             return self.apply(expr, Build(), values, kinds, kind)
@@ -94,6 +102,9 @@ class OperationResolver(RuleResolver):
             if is_non_differentiable(key):
                 kind = result_kind("elementwise", as_dict(("a", "b")[: len(kinds)], tuple(kinds)), self.fresh)
                 return self.apply(expr, InertCall("declared without derivative"), expr.args, kinds, kind)
+        if self.program.writes_places and expr.op == "+" and all(self.container_class(k) is list for k in kinds):
+            whole = kinds[0] if kinds[0] == kinds[1] else Heap(list)
+            return self.place_call(expr, places.CONCATENATE, expr.args, kinds, whole)
         if any(isinstance(k, Unknown) for k in kinds):
             return self.apply(expr, Dynamic(key), expr.args, kinds, Unknown())
         return self._containers(expr, kinds)
@@ -169,6 +180,10 @@ class OperationResolver(RuleResolver):
 
     def _container_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:
         """An item of something that is no number."""
+        if isinstance(obj, Heap):
+            return self.heap_item(expr, obj, index)
+        if self.program.writes_places and self.program.escaped and self.container_class(obj) is not None:
+            return self.place_call(expr, places.LOAD_ITEM, (expr.value, expr.index), (obj, index), Unknown())
         if self.program.escaped and isinstance(obj, ListOf | DictOfKinds):
             key = index.value if isinstance(index, Known) else expr.index
             return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())

@@ -27,3 +27,4 @@ class Pair:
     active: tuple[str, ...] = ()
     results: tuple[ir.Expr, ...] = ()
     sure: dict[str, bool] | None = None
+    table: str = ""  # the parameter of the backward for the cotangents that are kept by identity

@@ -36,7 +36,8 @@ from adcompiler.kinds import infer
 from adcompiler.lattice import Kind, can_be_active
 from adcompiler.module import Unit, load, units
 from adcompiler.pair import Pair
-from adcompiler.program import Program, Root, Spec, signature_of
+from adcompiler.program import Program, Root, Spec, WritesPlaces, signature_of
+from adcompiler.runtime.bars import with_table
 
 # Compilation is rare and touches shared tables: one at a time.
 LOCK = threading.RLock()
@@ -71,10 +72,24 @@ class Compiled:
     def backward(self) -> Any:
         return self.units[self.pair].backward
 
+    @property
+    def alone(self) -> tuple[Any, Any]:
+        """Forward and backward as they are called from outside: with a table of their own, if they need one."""
+        if not self.pair.table:
+            return self.forward, self.backward
+        where = [self.spec.params.index(name) for name in self.pair.active]
+        return with_table(self.forward, self.backward, where, self.program.escaped)
+
 
 def specialised(request: Request) -> tuple[Program, Spec]:
     """The passes up to `kinds`, for the function and all that it calls."""
-    program = Program(infer, request.inline)
+    try:
+        return _specialised(request, Program(infer, request.inline))
+    except WritesPlaces:
+        return _specialised(request, Program(infer, request.inline, writes_places=True))
+
+
+def _specialised(request: Request, program: Program) -> tuple[Program, Spec]:
     kinds: list[Kind] = []
     for name in signature_of(request.function).parameters:
         kinds.append(program.source_kind(request.arguments[name], (Root("arg", name),)))

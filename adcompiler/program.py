@@ -9,7 +9,7 @@ from __future__ import annotations
 import builtins
 import inspect
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -21,6 +21,7 @@ from adcompiler.lattice import (
     Array,
     Closure,
     DictOfKinds,
+    Heap,
     Inert,
     Int,
     IntArray,
@@ -32,6 +33,7 @@ from adcompiler.lattice import (
     TupleOf,
     Unknown,
     join,
+    numeric,
     observe,
 )
 from adcompiler.lower import lower
@@ -60,6 +62,7 @@ class Root:
 
 
 Path = tuple[Any, ...]
+ANY = ("any",)  # some key of a container
 _ROUNDS = 12
 _FEW = 8
 _MANY = 4096  # items of a container that are looked at one by one
@@ -101,6 +104,7 @@ class Spec:
     round: int = 0
     busy: bool = False
     settled: bool = False
+    quiet: bool | None = None
     pairs: dict[tuple[bool, ...], Any] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     name_kinds: dict[str, Kind | None] = field(default_factory=dict)
@@ -110,10 +114,14 @@ class Spec:
         return self.function.params
 
 
+class WritesPlaces(Exception):
+    """Raised once, when a program is found to write into containers or objects."""
+
+
 class Program:
     """The functions and guards of one compilation; `infer` fills in the kinds of a new specialisation."""
 
-    def __init__(self, infer: Callable[[Spec], None], inline: bool = True) -> None:
+    def __init__(self, infer: Callable[[Spec], None], inline: bool = True, writes_places: bool = False) -> None:
         self._infer = infer
         self.inline = inline
         self.guards: dict[Path, Guard] = {}
@@ -129,6 +137,11 @@ class Program:
         # Whether something of unknown effect runs: flags outside may change under it.
         self.volatile = False
         self.stores_attributes = False
+        # Whether the program writes into containers or objects: their cotangents are then kept by identity.
+        self.writes_places = writes_places
+        self.places_active = False
+        self.contents: dict[Hashable, Kind | None] = {}
+        self.loose = False
 
     # --- sources ----------------------------------------------------------------------------------------
 
@@ -195,6 +208,43 @@ class Program:
             merged = join(merged, item, kind.path)
         # A short list is known item by item, a long one by what its items have in common.
         return ListOf(tuple(items) if len(items) <= _FEW else None, merged or Unknown())
+
+    # --- places -----------------------------------------------------------------------------------------
+
+    def need_places(self) -> None:
+        """Note that the program writes into a container or object; if that is news, all begins anew."""
+        if not self.writes_places:
+            raise WritesPlaces
+
+    def note_content(self, kind: Kind, key: Hashable, value: Kind | None) -> None:
+        """Note that something is stored at `key` (`ANY`: at some key) of what was made at a site."""
+        if not isinstance(kind, Heap) or kind.site is None:
+            self.loosen()
+            return
+        known = self.contents.get((kind.site, key))
+        merged = join(known, unshaped(value))
+        if merged != known:
+            self.contents[kind.site, key] = merged
+            self.note_change()
+
+    def content(self, kind: Heap, key: Hashable) -> Kind | None:
+        """What is ever held at `key` by what was made at a site; None if nothing is stored there (yet)."""
+        self.assume()
+        if self.loose or kind.site is None:
+            return Unknown()
+        if key is not ANY:
+            return join(self.contents.get((kind.site, key)), self.contents.get((kind.site, ANY)))
+        merged: Kind | None = None
+        for (site, _), held in self.contents.items():
+            if site == kind.site:
+                merged = join(merged, held)
+        return merged
+
+    def loosen(self) -> None:
+        """Note that something is stored nobody knows where: nothing is known of contents."""
+        if not self.loose:
+            self.loose = True
+            self.note_change()
 
     def pair_names(self, spec: Spec) -> tuple[str, str]:
         """Names for the forward and the backward of a new pair, unlike all others and the user's globals."""
@@ -298,7 +348,7 @@ class Program:
         return spec
 
     def _facts(self) -> tuple[Any, ...]:
-        return len(self.rebound), self.escaped, self.volatile, self.stores_attributes
+        return len(self.rebound), self.loose, self.escaped, self.volatile, self.stores_attributes
 
     def assume(self) -> None:
         """Note that a fact was used that may still change in this round."""
@@ -321,6 +371,20 @@ class Program:
         spec.busy = False
         self._changed |= spec.result != before
         spec.settled = not self._assumed
+
+
+def unshaped(kind: Kind | None) -> Kind | None:
+    """A kind without shape classes, and of any value where it was a literal number."""
+    match kind:
+        case Array() | IntArray() | Number():
+            return replace(kind, shape=None)
+        case Known() if numeric(kind) is not None:
+            return unshaped(numeric(kind))
+        case TupleOf(items):
+            return TupleOf(tuple(unshaped(k) or Unknown() for k in items))
+        case ListOf() | DictOfKinds() | Closure():
+            return Unknown()
+    return kind
 
 
 def canonical(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:

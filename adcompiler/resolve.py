@@ -17,6 +17,7 @@ from adcompiler.errors import DifferentiationError, refuse
 from adcompiler.lattice import (
     Closure,
     DictOfKinds,
+    Heap,
     Inert,
     Kind,
     Known,
@@ -106,6 +107,9 @@ class Resolver(ABC):
             isinstance(callee, Dynamic) and (callee.key is None or isinstance(callee.key, str))
         ):
             self.program.volatile = True
+        if isinstance(callee, Missing) or (isinstance(callee, Dynamic) and not callee.pure):
+            if any(isinstance(k, Heap) for k in kinds) and not (isinstance(callee, Dynamic) and callable(callee.key)):
+                self.program.loosen()
         if isinstance(callee, Missing | Dynamic):
             self.program.escaped |= any(isinstance(k, Observed | ListOf | DictOfKinds) for k in kinds)
         if any(k is None for k in kinds):

@@ -13,7 +13,7 @@ from adcompiler.callees import Build, Dynamic, Load, PairCall, PathLoad, RuleCal
 from adcompiler.cotangents import SNAPSHOT
 from adcompiler.errors import MutationError, NoRuleError, refuse
 from adcompiler.instantiate import Filler, Instance
-from adcompiler.lattice import ListOf, is_real, is_scalar, numeric, shape_of
+from adcompiler.lattice import ListOf, is_plain, is_real, is_scalar, numeric, shape_of
 from adcompiler.link import Linker, sum_of
 from adcompiler.pair import Pair
 from adcompiler.program import Spec
@@ -21,6 +21,7 @@ from adcompiler.rules.registry import key_name
 from adcompiler.ruletext import rule_text
 from adcompiler.runtime.dynamic import resolve
 from adcompiler.runtime.shapes import real
+from adcompiler.runtime.tracked import resolve_tracked
 from adcompiler.saving import Region
 from adcompiler.structures import Structures
 from adcompiler.transfer import as_dict
@@ -38,6 +39,21 @@ class Reverser(Structures, ABC):
     # --- assignments ------------------------------------------------------------------------------------
 
     def stmt_Assign(self, stmt: ir.Assign, state: State, region: Region) -> tuple[Code, Code, State]:
+        tracked = self.tracked(stmt, state, region)
+        if tracked is not None:
+            return tracked
+        released = self.released(stmt, state)
+        forward, code, state = self.assigned(stmt, state)
+        return forward, released + code, state
+
+    def reverse_call(self, stmt: ir.Assign, state: State, code: Code) -> Code:
+        assert isinstance(stmt.value, ir.Apply)
+        if isinstance(stmt.value.callee, PairCall):
+            return self.pair_call(stmt, stmt.value, state, code)
+        return self.dynamic(stmt, stmt.value, state, code)
+
+    def assigned(self, stmt: ir.Assign, state: State) -> tuple[Code, Code, State]:
+        """The reverse of an assignment whose target has a cotangent of its own."""
         bar = self.take(stmt.target, state)
         if bar is None or not self.is_active(stmt.value):
             return [stmt], [], state
@@ -165,7 +181,10 @@ class Reverser(Structures, ABC):
             expr, lazy, kind = sum_of(parts[name], y_bar)
             container = numeric(kind) is None
             mixed = container and not is_real(self.sizes.get(target))
-            self.add(name, expr, state, code, lazy, unsure, container, kind, mixed)
+            rest = self.given(name, expr, kind, code)
+            if rest is not None:
+                maybe = unsure or rest is not expr
+                self.add(name, rest, state, code, lazy, maybe, container and rest is expr, kind, mixed)
 
     def _spread(self, args: tuple[Any, ...], expr: ir.Expr, state: State, code: Code) -> None:
         """The cotangents of a `*args` parameter, one by one."""
@@ -173,7 +192,10 @@ class Reverser(Structures, ABC):
         code.append(ir.Assign(temp, expr))
         for i, arg in enumerate(args):
             if isinstance(arg, ir.Name) and arg.id in self.active:
-                self.add(arg.id, ir.Item(ir.Name(temp), ir.Const(i)), state, code, maybe=True)
+                item = ir.Item(ir.Name(temp), ir.Const(i))
+                rest = self.given(arg.id, item, self.spec.name_kinds.get(arg.id), code)
+                if rest is not None:
+                    self.add(arg.id, rest, state, code, maybe=True)
 
     def opaque_rule(self, stmt: ir.Assign, value: ir.Apply, state: State, code: Code) -> Code:
         """A rule without template: called with its arguments, resolved at run time (it may decline)."""
@@ -234,11 +256,13 @@ class Reverser(Structures, ABC):
         self.saver.mark(call)
         self.saver.mark(saved)
         flags = ir.Seq("tuple", tuple(map(ir.Const, on)))
-        find = ir.Call(ir.Static(resolve, "resolve"), (flags, func, *args), tuple(keywords))
+        found = ir.Static(resolve_tracked, "resolve_tracked") if self.tracks else ir.Static(resolve, "resolve")
+        find = ir.Call(found, (flags, func, *args), tuple(keywords))
         forward: Code = [ir.Assign(call, find, stmt.origin)]
         run = ir.Call(ir.Attr(ir.Name(call), "forward"), tuple(args), tuple(keywords))
         forward.append(ir.Unpack(ir.Targets((stmt.target, saved)), run, stmt.origin))
-        back = ir.Call(ir.Attr(ir.Name(call), "backward"), (ir.Name(saved), ir.Name(self.bar(stmt.target))))
+        table = (ir.Name(self.table),) if self.tracks else ()
+        back = ir.Call(ir.Attr(ir.Name(call), "backward"), (ir.Name(saved), ir.Name(self.bar(stmt.target)), *table))
         self.distribute(names, [True] * len(names), back, state, code)
         return forward
 
@@ -248,6 +272,8 @@ class Reverser(Structures, ABC):
             return ir.Call(SNAPSHOT, (arg,))
         if not isinstance(arg, ir.Name) or is_scalar(self.sizes.get(arg.id)):
             return arg
+        if self.tracks and not is_plain(self.spec.name_kinds.get(arg.id)):
+            return arg  # `resolve_tracked` keeps it as it is now
         if not self.aliases.written_by_others(stmt, arg.id):
             return arg
         if not known:
@@ -272,15 +298,21 @@ class Reverser(Structures, ABC):
         run = ir.Call(ir.Static(pair, pair.forward_name), self.passed(value))
         forward: Code = self.looked_up(value)
         forward += [ir.Unpack(ir.Targets((stmt.target, saved)), run, stmt.origin)]
-        back = ir.Call(ir.Static(pair, pair.backward_name), (ir.Name(saved), ir.Name(self.bar(stmt.target))))
-        names = [a.id if on and isinstance(a, ir.Name) else None for a, on in zip(value.args, mask, strict=True)]
+        table = (ir.Name(self.table),) if pair.table else ()
+        back = ir.Call(ir.Static(pair, pair.backward_name), (ir.Name(saved), ir.Name(self.bar(stmt.target)), *table))
+        names = [
+            a.id if on and isinstance(a, ir.Name) and not self.has_places(k) else None
+            for a, on, k in zip(value.args, mask, value.kinds, strict=True)
+        ]
         wanted = [n for n, on in zip(names, mask, strict=True) if on]
         sure = pair.sure or {}
         maybe = [not sure.get(p, False) for p in pair.active]
         if len(wanted) > 1:
             self.distribute(wanted, maybe, back, state, code)
-        elif wanted[0] is not None:
+        elif wanted and wanted[0] is not None:
             self.add(wanted[0], back, state, code, maybe=maybe[0])
+        else:
+            code.append(ir.Do(back))
         return forward
 
     def looked_up(self, value: ir.Apply) -> Code:
@@ -297,7 +329,9 @@ class Reverser(Structures, ABC):
         out: list[ir.Expr] = []
         callee = alias(value.callee.spec)
         for i, (arg, kind) in enumerate(zip(value.args, value.kinds, strict=True)):
-            if i not in callee.writes and isinstance(arg, ir.Name) and self.snapshot_for(arg.id, kind) is not None:
+            if self.tracks and not is_plain(kind):
+                pass  # the callee keeps what it needs as it is then
+            elif i not in callee.writes and isinstance(arg, ir.Name) and self.snapshot_for(arg.id, kind) is not None:
                 arg = ir.Call(SNAPSHOT, (arg,))
             out.append(arg)
         return tuple(out)

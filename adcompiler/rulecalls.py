@@ -14,6 +14,7 @@ from adcompiler.decide import array_kind, full_name, may_turn_complex
 from adcompiler.errors import NoRuleError, UnsupportedSyntaxError
 from adcompiler.lattice import (
     DictOfKinds,
+    Heap,
     Int,
     IntArray,
     Kind,
@@ -26,6 +27,7 @@ from adcompiler.lattice import (
     can_be_active,
     numeric,
 )
+from adcompiler.program import ANY
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.transfer import as_dict, result_kind
 
@@ -58,11 +60,11 @@ class RuleResolver(Resolver):
     def _holds_containers(self, value: Any) -> bool:
         """Whether an argument of `sum`, `max` or `min` has items that are containers, or is one of several that are."""
         values = value if isinstance(value, tuple) else (value,)
-        items = [self.value(v)[1] for v in values]
+        items = [self.seen(self.value(v)[1]) for v in values]
         if len(values) == 1:
             deep: list[Any] = [self.program.deep_kind(k) for k in items if k is not None]
             items = [i for k in deep for i in _items_of(k)]
-        return any(isinstance(k, TupleOf | ListOf | DictOfKinds | Observed) for k in items)
+        return any(isinstance(k, TupleOf | ListOf | DictOfKinds | Observed | Heap) for k in items)
 
     def _as_arrays(self, expr: ir.Expr, rule: Any, bound: dict[str, Any]) -> tuple[ir.Expr, dict[str, Any]]:
         """Lists given where a rule computes with arrays are made arrays first, as NumPy itself would."""
@@ -71,7 +73,7 @@ class RuleResolver(Resolver):
         made: dict[str, ir.Expr] = {}
         for value in bound.values():
             if isinstance(value, ir.Name) and value.id not in made:
-                kind = self.value(value)[1]
+                kind = self.seen(self.value(value)[1])
                 sequence = isinstance(kind, ListOf | TupleOf) or (
                     isinstance(kind, Observed) and type(kind.value) is not dict
                 )
@@ -107,7 +109,13 @@ class RuleResolver(Resolver):
         if isinstance(value, tuple):
             kinds = [self._bound_kind(v) for v in value]
             return None if None in kinds else TupleOf(tuple(k for k in kinds if k))
-        return self.index_kind(value)
+        return self.seen(self.index_kind(value))
+
+    def seen(self, kind: Kind | None) -> Kind | None:
+        """A list made by the program as rules see it: by the kind of its items."""
+        if isinstance(kind, Heap) and kind.cls is list:
+            return ListOf(None, self.program.content(kind, ANY) or Unknown())
+        return kind
 
 
 def _items_of(kind: Kind) -> tuple[Kind, ...]:

@@ -15,15 +15,17 @@ import numpy as np
 from adcompiler import ir
 from adcompiler.bars import Bar, Code, State
 from adcompiler.callees import Backwards, Enumerated, Over, Zipped
-from adcompiler.cotangents import ACCUMULATE, LEN, Cotangents, is_there
+from adcompiler.cotangents import ACCUMULATE, LEN, is_there
 from adcompiler.decide import is_basic_index
 from adcompiler.lattice import Array, Closure, Kind, ListOf, Observed, TupleOf, Unknown, is_real, ndim_of, numeric
+from adcompiler.places import is_mutable
 from adcompiler.runtime import add_at, scatter
 from adcompiler.runtime.containers import add_item, array_shape, from_items, one_item, owned, owned_items, owned_list
 from adcompiler.saving import Region
+from adcompiler.tracking import Tracking
 
 
-class Structures(Cotangents):
+class Structures(Tracking):
     """Adds what concerns containers and elements."""
 
     # --- displays and items -----------------------------------------------------------------------------
@@ -33,7 +35,10 @@ class Structures(Cotangents):
         if isinstance(value.spelled, ir.DictOf):
             self._built_dict(value.spelled, y_bar, state, code)
             return
-        names = [a.id if isinstance(a, ir.Name) and a.id in self.active else None for a in value.args]
+        names = [
+            a.id if isinstance(a, ir.Name) and a.id in self.active and not self.has_places(k) else None
+            for a, k in zip(value.args, value.kinds, strict=True)
+        ]
         real_items = [bar.complex and numeric(k) is not None and is_real(k) for k in value.kinds]
         self.distribute(names, [not bar.dense] * len(names), y_bar, state, code, real_items)
 
@@ -43,12 +48,22 @@ class Structures(Cotangents):
             held = self.names.fresh("c")  # the display takes the name of one of its items
             code.append(ir.Assign(held, y_bar))
             y_bar = ir.Name(held)
-        for key, name in named:
+        # Of two values for one key the later one stays.
+        for key, name in reversed(named) if self.tracks else named:
             if name in self.active and key is not None:
-                self.add(name, ir.Call(ir.Attr(y_bar, "get"), (key,)), state, code, maybe=True)
+                entry = ("pop", (self.primal(key), ir.Const(None))) if self.tracks else ("get", (key,))
+                call = ir.Call(ir.Attr(y_bar, entry[0]), entry[1])
+                if self.has_places(self.spec.name_kinds.get(name)):
+                    code.append(ir.Do(call))
+                else:
+                    self.add(name, call, state, code, maybe=True)
 
     def loaded(self, container: str, kind: Kind, key: Any, y_bar: ir.Expr, state: State, code: Code) -> None:
         """An item read from a container: its cotangent is the container's with that one entry."""
+        if self.add_place(
+            container, ir.Const(key) if not isinstance(key, ir.Expr) else self.primal(key), y_bar, kind, code
+        ):
+            return
         if isinstance(key, ir.Expr):
             index = self.primal(key)
             self.add_element(container, kind, key, index, None, self.stmt.target, state, code)
@@ -81,12 +96,35 @@ class Structures(Cotangents):
                 tree = {steps: ir.Name(self.bar(name)) for steps, name in entries.items()}
                 for name in entries.values():
                     del state[name]
-                self.add(param, _assemble(tree, kind.value), state, code, kind=kind)
+                display = _assemble(tree, kind.value)
+                if self.tracks:
+                    self.regions[0].saved[param] = None
+                    code.append(ir.Do(self.at_table("give", ir.Name(param), display)))
+                else:
+                    self.add(param, display, state, code, kind=kind)
         return code
 
     # --- unpacking --------------------------------------------------------------------------------------
 
     def stmt_Unpack(self, stmt: ir.Unpack, state: State, region: Region) -> tuple[Code, Code, State]:
+        opened = self.opened_star(stmt, state)
+        forward, code, state = self.unpacked(stmt, state)
+        return forward, opened + code, state
+
+    def opened_star(self, stmt: ir.Unpack, state: State) -> Code:
+        """The list that a starred target is bound to is new: its entries are those of its items."""
+        star = stmt.target.star
+        if not self.tracks or star is None or not self.is_active(stmt.value):
+            return []
+        name = stmt.target.items[star]
+        assert isinstance(name, str)
+        count = ir.Call(LEN, (ir.Name(self.saver.value(name, True)),))
+        call = self.at_table("release", ir.Name(self.saver.value(name, True)), count)
+        state[name] = Bar(maybe=True)
+        return [ir.Assign(self.bar(name), call)]
+
+    def unpacked(self, stmt: ir.Unpack, state: State) -> tuple[Code, Code, State]:
+        """The reverse of an unpacking."""
         bars = {n: b for n in stmt.target.names() if (b := self.take(n, state)) is not None}
         if not bars or not self.is_active(stmt.value):
             return [stmt], [], state
@@ -96,9 +134,11 @@ class Structures(Cotangents):
         else:
             assert isinstance(stmt.value, ir.Name)
             code += [self.materialise(n, after=True, maybe=bar.maybe) for n, bar in bars.items() if bar.lazy]
-            self.add(
-                stmt.value.id, self.packed(stmt.target, stmt.kind, bars, stmt.value.id), state, code, kind=stmt.kind
-            )
+            whole = self.packed(stmt.target, stmt.kind, bars, stmt.value.id)
+            kind = self.spec.name_kinds.get(stmt.value.id) if self.tracks else stmt.kind
+            rest = self.given_items(stmt.value.id, whole, kind, code)
+            if rest is not None:
+                self.add(stmt.value.id, rest, state, code, maybe=rest is not whole, kind=stmt.kind)
         return [stmt], code, state
 
     def parallel(self, stmt: ir.Unpack, value: ir.Apply, bars: State, state: State, code: Code) -> None:
@@ -159,6 +199,10 @@ class Structures(Cotangents):
             return ir.Call(ir.Static(owned_list, "owned_list"), (ir.Name(self.bar(name)), count))
         return ir.Call(ir.Static(one_item, "one_item"), (count,))
 
+    def has_places(self, kind: Any) -> bool:
+        """Whether a value's cotangent is in the table and nowhere else."""
+        return self.tracks and is_mutable(kind)
+
     # --- elements ---------------------------------------------------------------------------------------
 
     def add_element(
@@ -190,6 +234,9 @@ class Structures(Cotangents):
     def in_place(self, name: str, kind: Any, index: ir.Expr, index_kind: Any, value: ir.Expr) -> ir.Stmt:
         """`x_bar[i] += t_bar`, or its form for lists and for indices that may repeat."""
         place = ir.Item(ir.Name(self.bar(name)), index)
+        if isinstance(kind, Unknown) and self.tracks:
+            rest = ir.Name(self.bar(name))
+            return ir.Assign(rest.id, self.at_table("item_into", self.itself(name), index, value, rest))
         if isinstance(kind, Unknown):
             added = ir.Call(ir.Static(add_item, "add_item"), (ir.Name(self.bar(name)), index, value))
             return ir.Assign(self.bar(name), added)
@@ -260,6 +307,11 @@ class Structures(Cotangents):
         index: ir.Expr = ir.Name(counter)
         if backwards:
             index = ir.Op("-", (ir.Const(-1), index))
+        if self.has_places(kind):
+            place: Code = []
+            self.add_place(source, index, ir.Name(self.bar(target)), kind, place)
+            code += place
+            return
         self.request_owned(source, kind)
         step = self.in_place(source, kind, index, None, ir.Name(self.bar(target)))
         if bar.maybe:

@@ -38,11 +38,12 @@ def connect(lookup: Any, is_inert: Any, compile_: Any) -> None:
 class Resolved:
     """A callable with its derivative, for one call."""
 
-    __slots__ = ("backward", "forward")
+    __slots__ = ("backward", "forward", "source")
 
-    def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+    def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any], source: Any = None) -> None:
         self.forward = forward
         self.backward = backward
+        self.source = source  # of a function with source: itself, what is wanted, and its first arguments
 
 
 def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
@@ -65,7 +66,7 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
     if isinstance(f, types.MethodType):
         return _without_owner(_by_key(f.__func__, wanted, (owner, *args), kwargs), owner)
     inner = _by_key(f, wanted[1:], args, kwargs)
-    return Resolved(inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)))
+    return Resolved(inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)), inner.source)
 
 
 def _check_tangible(value: Any) -> None:
@@ -112,7 +113,8 @@ def _plain(f: Any, count: int) -> Resolved:
 
 
 def _without_owner(inner: Resolved, owner: Any) -> Resolved:
-    return Resolved(lambda *args, **kwargs: inner.forward(owner, *args, **kwargs), inner.backward)
+    source = None if inner.source is None else (*inner.source[:2], (owner, *inner.source[2]))
+    return Resolved(lambda *args, **kwargs: inner.forward(owner, *args, **kwargs), inner.backward, source)
 
 
 def _by_key(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Resolved:
@@ -286,4 +288,4 @@ def _by_source(function: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:
     def backward(saved: Any, y_bar: Any) -> Any:
         return (None,) * len(wanted) if y_bar is None or saved is None else saved(y_bar)
 
-    return Resolved(forward, backward)
+    return Resolved(forward, backward, (function, wanted, ()))

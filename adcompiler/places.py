@@ -1,0 +1,184 @@
+"""Resolving reads of and writes into lists, dicts and objects whose cotangents are kept by identity.
+
+A program that writes into a container or an object in a way that may matter for a derivative is compiled knowing so
+(`Program.writes_places`): displays are then made at *sites*, of which it is known what is ever stored there, and what
+is loaded from a site is of that kind.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+from adcompiler import ir
+from adcompiler.callees import InertCall, PlaceCall
+from adcompiler.environment import Env
+from adcompiler.lattice import (
+    DictOfKinds,
+    Heap,
+    Inert,
+    Kind,
+    Known,
+    ListOf,
+    Observed,
+    SliceOf,
+    Unknown,
+    can_be_active,
+    numeric,
+)
+from adcompiler.program import ANY
+from adcompiler.resolve import Resolved, Resolver
+from adcompiler.runtime import places
+
+
+def is_mutable(kind: Kind | None) -> bool:
+    """Whether a value is surely a list, dict or object: something that has places."""
+    match kind:
+        case Heap() | ListOf() | DictOfKinds():
+            return True
+        case Observed(_, value):
+            return type(value) is not tuple
+    return False
+
+
+class PlaceResolver(Resolver):
+    """Adds places to what can be resolved."""
+
+    def place_call(
+        self, expr: ir.Expr, operation: places.Operation, args: Any, kinds: Any, kind: Kind | None, keywords: Any = ()
+    ) -> Resolved:
+        """A read of or write into a place; the first operand is the object."""
+        if operation.stores and not isinstance(kinds[0], Heap) and kinds[0] is not None:
+            self.program.escaped = True  # what was seen in containers no longer holds
+            self.program.loosen()
+        return self.apply(expr, PlaceCall(operation, tuple(keywords)), args, kinds, kind)
+
+    def stored(self, stmt: ir.Store, env: Env) -> ir.Block | None:
+        """A store as the operation that it is; None if it is into an array, or of nothing that matters."""
+        holder, kinds = stmt.place.value, []
+        obj = self.value(holder)[1]
+        value = self.value(stmt.value)[1]
+        if obj is None or value is None or numeric(obj) is not None:
+            return None
+        if not can_be_active(value) and not can_be_active(obj):
+            return None
+        if isinstance(obj, Known | Inert) and not can_be_active(value):
+            return None
+        self.program.need_places()
+        key = ir.Const(stmt.place.name) if isinstance(stmt.place, ir.Attr) else stmt.place.index
+        kinds = [obj, self.index_kind(key), value]
+        args = [holder, key, stmt.value]
+        by_attribute = isinstance(stmt.place, ir.Attr)
+        if stmt.op is None:
+            operation = places.STORE_ATTRIBUTE if by_attribute else places.STORE_ITEM
+        else:
+            operation = places.UPDATE_ATTRIBUTE if by_attribute else places.UPDATE_ITEM
+            args.append(ir.Const(stmt.op))
+            kinds.append(Known(stmt.op))
+        self.note_stored(obj, kinds[1], Unknown() if stmt.op else value)
+        spelled = ir.Call(ir.Static(operation.forward, operation.name), tuple(args))
+        applied, _ = self.place_call(spelled, operation, args, kinds, Known(None))
+        return (ir.Assign(self.spec.names.fresh("t"), applied, stmt.origin, kind=Known(None)),)
+
+    def deleted(self, expr: ir.Call, kinds: list[Any]) -> Resolved:
+        """`del obj[key]`."""
+        obj = kinds[0]
+        if not can_be_active(obj):
+            self.program.escaped |= isinstance(obj, Observed | ListOf | DictOfKinds)
+            return self.apply(expr, InertCall("no derivative"), expr.args, kinds, Known(None))
+        self.program.need_places()
+        return self.place_call(expr, places.DELETE_ITEM, expr.args, kinds, Known(None))
+
+    def note_stored(self, obj: Kind, key: Kind | None, value: Kind | None) -> None:
+        """Note what a store adds to what a site holds."""
+        if isinstance(obj, Heap):
+            whole = isinstance(key, SliceOf)
+            constant = isinstance(key, Known) and not issubclass(obj.cls, list | deque)
+            self.program.note_content(obj, key.value if constant else ANY, Unknown() if whole else value)  # type: ignore[union-attr]
+
+    def made(self, form: type, items: list[tuple[Any, Kind | None]]) -> Heap:
+        """The kind of a new container, with the kinds of what it holds by key."""
+        kind = Heap(form, (*self.fresh, form.__name__))
+        for key, item in items:
+            self.program.note_content(kind, key, item)
+        return kind
+
+    def heap_item(self, expr: ir.Item, obj: Heap, index: Kind) -> Resolved:
+        """An item of a container made by the program."""
+        kind: Kind | None
+        if isinstance(index, SliceOf):
+            kind = obj if obj.cls is list else Unknown()
+        elif isinstance(index, Known) and issubclass(obj.cls, dict):
+            kind = self.program.content(obj, index.value)
+        else:
+            kind = self.program.content(obj, ANY)
+        args = (expr.value, expr.index)
+        return self.place_call(expr, places.LOAD_ITEM, args, (obj, index), kind)
+
+    def written_method(self, expr: ir.Call, func: ir.Attr, obj: Kind, kinds: list[Any]) -> Resolved | None:
+        """A method of a list, dict or deque that reads or writes its places; None if it is none of these."""
+        cls = self.container_class(obj)
+        operation = places.METHODS.get(cls, {}).get(func.name) if cls is not None else None
+        if operation is None or any(isinstance(a, ir.Star) for a in expr.args):
+            return None
+        if not any(map(can_be_active, (obj, *kinds))):
+            return None
+        if not self.program.writes_places and (cls is dict and func.name == "get"):
+            return None
+        self.program.need_places()
+        self.note_method(func.name, obj, kinds)
+        args = (func.value, *self._operands(expr, expr.args))
+        names = tuple(k for k, _ in expr.kwargs if k)
+        result: Kind | None = Known(None)
+        if func.name in ("pop", "popleft", "get", "setdefault"):
+            result = self.program.content(obj, ANY) if isinstance(obj, Heap) else Unknown()
+            if func.name in ("get", "pop") and cls is dict:
+                result = Unknown()
+        elif func.name == "popitem":
+            result = Unknown()
+        return self.place_call(expr, operation, args, (obj, *kinds), result, names)
+
+    @staticmethod
+    def container_class(obj: Kind) -> type | None:
+        """The class of a container, where it is known."""
+        match obj:
+            case Heap(cls):
+                return next((c for c in (list, deque, dict) if issubclass(cls, c)), None)
+            case ListOf():
+                return list
+            case DictOfKinds():
+                return dict
+            case Observed(_, value) if type(value) in (list, dict):
+                return type(value)
+        return None
+
+    def note_method(self, name: str, obj: Kind, kinds: list[Any]) -> None:
+        """Note what a method adds to what a site holds."""
+        if not isinstance(obj, Heap):
+            return
+        if name in ("append", "appendleft", "insert"):
+            self.program.note_content(obj, ANY, kinds[-1])
+        elif name == "setdefault":
+            self.note_stored(obj, kinds[0], kinds[1] if len(kinds) > 1 else Known(None))
+        elif name in ("extend", "update"):
+            for kind in kinds:
+                held = self.program.content(kind, ANY) if isinstance(kind, Heap) else Unknown()
+                self.program.note_content(obj, ANY, held)
+
+    def constructed_container(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
+        """`list()`, `dict()`, `deque(maxlen=...)`, `defaultdict(list)`: an empty container made by the program."""
+        if not self.program.writes_places or any(can_be_active(k) for k in kinds if not isinstance(k, Known)):
+            return None
+        if any(isinstance(k, Heap | Unknown) for k in kinds):
+            return None
+        kind = self.made(function, [])
+        callee = InertCall("an empty container")
+        return self.apply(expr, callee, self._operands(expr, expr.args), kinds, kind)
+
+
+def as_assignment(stmt: ir.Do, value: ir.Expr, name: str) -> ir.Stmt:
+    """An operation on a place that stands alone: its value gets a name, since its forward returns a record too."""
+    return ir.Assign(name, value, stmt.origin, kind=value.kind if isinstance(value, ir.Apply) else None)
+
+
+__all__ = ["PlaceResolver", "as_assignment", "is_mutable"]

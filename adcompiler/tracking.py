@@ -1,0 +1,215 @@
+"""The reverse where a program writes into containers and objects: their cotangents are kept by identity at run time.
+
+What can be written into has no variable for its cotangent: the backward gets a table (`runtime.bars.Bars`), reads add
+to it, writes take from it, and a new container's entries are released to what it was made of.  What is a number, an
+array or a tuple keeps its variable; what may be either has both, and the table knows which.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adcompiler import ir
+from adcompiler.bars import Bar, Code, State
+from adcompiler.callees import Build, Dynamic, PairCall, PlaceCall, RuleCall, parts
+from adcompiler.cotangents import ACCUMULATE, Cotangents
+from adcompiler.lattice import Heap, Kind, Observed, Unknown, is_plain
+from adcompiler.places import is_mutable
+from adcompiler.program import ANY, Spec
+from adcompiler.runtime.bars import hold
+from adcompiler.saving import Region
+
+HOLD = ir.Static(hold, "hold")
+
+
+def is_quiet(spec: Spec, above: frozenset[int] = frozenset()) -> bool:
+    """Whether a function, and what it calls, reads and writes nothing whose cotangent is kept by identity."""
+    if spec.quiet is None:
+        if id(spec) in above:
+            return True
+        above = above | {id(spec)}
+        kinds = [*spec.kinds, spec.result, *spec.name_kinds.values()]
+        quiet = all(map(is_plain, kinds)) and all(_is_quiet(s, above) for s in ir.statements(spec.body))
+        if len(above) > 1 and quiet:
+            return True  # it rests on functions that are not known yet
+        spec.quiet = quiet
+    return spec.quiet
+
+
+def _is_quiet(stmt: ir.Stmt, above: frozenset[int]) -> bool:
+    for expr in ir.expressions(stmt):
+        for inner in ir.walk(expr):
+            if isinstance(inner, ir.Apply):
+                callee = inner.callee
+                if isinstance(callee, PlaceCall) or (isinstance(callee, Dynamic) and not callee.pure):
+                    return False
+                if not all(k is None or is_plain(k) for k in (inner.kind, *inner.kinds)):
+                    return False
+                if isinstance(callee, PairCall) and not is_quiet(callee.spec, above):
+                    return False
+                for over in parts(callee):
+                    if not is_plain(over.kind):
+                        return False
+    return True
+
+
+class Tracking(Cotangents):
+    """Adds the table to `Cotangents`."""
+
+    table = ""
+
+    @property
+    def tracks(self) -> bool:
+        """Whether the pair at hand has the table."""
+        return bool(self.table)
+
+    def at_table(self, method: str, *args: ir.Expr) -> ir.Expr:
+        """A call of a method of the table."""
+        return ir.Call(ir.Attr(ir.Name(self.table), method), args)
+
+    def itself(self, name: str) -> ir.Expr:
+        """A container as the reverse reads it: the object itself, never a copy."""
+        return ir.Name(self.saver.value(name, False))
+
+    def held(self, name: str, kind: Kind | None) -> ir.Expr:
+        """A container with what it holds now: the object itself, if only numbers and arrays are in it."""
+        simple = isinstance(kind, Observed) and not self.spec.program.escaped
+        if isinstance(kind, Heap):
+            content = self.spec.program.content(kind, ANY)
+            simple = content is None or is_plain(content)
+        if simple:
+            return self.itself(name)
+        return ir.Name(self.saver.before(self.names.fresh(name + "_held"), ir.Call(HOLD, (ir.Name(name),))))
+
+    # --- contributions ----------------------------------------------------------------------------------
+
+    def given(self, name: str, value: ir.Expr, kind: Kind | None, code: Code) -> ir.Expr | None:
+        """What of a contribution is for the name's own variable, after the rest was put into the table."""
+        if not self.tracks or is_plain(kind):
+            return value
+        rest = self.at_table("give", self.held(name, kind), value)
+        if is_mutable(kind):
+            code.append(ir.Do(rest))
+            return None
+        return rest
+
+    def given_items(self, name: str, value: ir.Expr, kind: Kind | None, code: Code) -> ir.Expr | None:
+        """The same for the cotangents of the items that a value was taken apart into."""
+        if not self.tracks or is_plain(kind):
+            return value
+        rest = self.at_table("give_items", self.itself(name), value)
+        if is_mutable(kind):
+            code.append(ir.Do(rest))
+            return None
+        return rest
+
+    def add_place(self, name: str, index: ir.Expr, value: ir.Expr, kind: Kind | None, code: Code) -> bool:
+        """Add to an item's entry in the table; whether the container has one for sure."""
+        if not self.tracks or not is_mutable(kind):
+            return False
+        code.append(ir.Do(self.at_table("add_item", self.itself(name), index, value)))
+        return True
+
+    # --- statements -------------------------------------------------------------------------------------
+
+    def tracked(self, stmt: ir.Assign, state: State, region: Region) -> tuple[Code, Code, State] | None:
+        """The reverse of a statement that involves the table whatever reaches its target; None for all others."""
+        value = stmt.value
+        if not self.tracks or not isinstance(value, ir.Apply) or not self.is_active(value):
+            return None
+        match value.callee:
+            case PlaceCall():
+                return self.place_call(stmt, value, state)
+            case PairCall(spec) if not is_quiet(spec):
+                return self.tracked_call(stmt, state)
+            case Dynamic(pure=pure) if not pure or not is_plain(stmt.kind):
+                return self.tracked_call(stmt, state)
+        return None
+
+    def tracked_call(self, stmt: ir.Assign, state: State) -> tuple[Code, Code, State]:
+        """A call that may read and write places: reversed whether or not its value has a cotangent."""
+        code: Code = []
+        self.seed(stmt, state, code)
+        forward = self.reverse_call(stmt, state, code)
+        return forward, code, state
+
+    def reverse_call(self, stmt: ir.Assign, state: State, code: Code) -> Code:
+        """The reverse of a call; `reverse` knows the callees."""
+        raise NotImplementedError
+
+    def seed(self, stmt: ir.Assign, state: State, code: Code) -> None:
+        """The cotangent of a call's value: taken, or None."""
+        bar = self.take(stmt.target, state)
+        if stmt.kind is not None:
+            self.sizes[stmt.target] = stmt.kind
+        if bar is None:
+            code.append(ir.Clear((self.bar(stmt.target),)))
+        elif bar.lazy:
+            code.append(self.materialise(stmt.target, after=True, maybe=bar.maybe))
+
+    def place_call(self, stmt: ir.Assign, value: ir.Apply, state: State) -> tuple[Code, Code, State]:
+        """A read or write of a place: `value, saved = append(xs, v)`; in the reverse `v_bar, = append_bar(saved, ...)`."""
+        code: Code = []
+        self.seed(stmt, state, code)
+        operation = value.callee.operation
+        saved = self.names.fresh("saved")
+        self.saver.mark(saved)
+        split = len(value.args) - len(value.callee.keywords)
+        keywords = tuple(zip(value.callee.keywords, map(_operand, value.args[split:]), strict=True))
+        run = ir.Call(ir.Static(operation.forward, operation.name), tuple(map(_operand, value.args[:split])), keywords)
+        forward: Code = [ir.Unpack(ir.Targets((stmt.target, saved)), run, stmt.origin)]
+        back = ir.Call(
+            ir.Static(operation.reverse, operation.name + "_bar"),
+            (ir.Name(saved), ir.Name(self.bar(stmt.target)), ir.Name(self.table)),
+        )
+        operands = list(zip(value.args[1:], value.kinds[1:], strict=True))
+        names = [
+            a.id if isinstance(a, ir.Name) and a.id in self.active and not is_mutable(k) else None for a, k in operands
+        ]
+        if any(names):
+            self.distribute(names, [True] * len(names), ir.Call(_FIRST, (back, ir.Const(len(names)))), state, code)
+        else:
+            code.append(ir.Do(back))
+        return forward, code, state
+
+    def released(self, stmt: ir.Assign, state: State) -> Code:
+        """The cotangent of a container that a statement makes: its entries, as a value."""
+        value = stmt.value
+        if not self.tracks or not isinstance(value, ir.Apply) or not self.is_active(value):
+            return []
+        bar = ir.Name(self.bar(stmt.target))
+        match value.callee:
+            case Build() if is_mutable(stmt.kind):
+                count = ir.Const(len(value.args))
+                call = self.at_table("release", ir.Name(self.saver.value(stmt.target, True)), count)
+            case RuleCall() if not is_plain(stmt.kind) and not isinstance(stmt.kind, Unknown):
+                held = self.names.fresh(stmt.target + "_held")
+                self.saver.after(held, ir.Call(HOLD, (ir.Name(stmt.target),)))
+                call = self.at_table("release", ir.Name(held))
+            case _:
+                return []
+        if stmt.target in state:
+            call = ir.Call(ACCUMULATE, (bar, call))
+        state[stmt.target] = Bar(maybe=True)
+        return [ir.Assign(bar.id, call)]
+
+
+def _operand(arg: Any) -> Any:
+    """An operand as an argument: slices and tuples of indices are spelled out."""
+    match arg:
+        case ir.Slice(lower, upper, step):
+            ends = tuple(ir.Const(None) if p is None else p for p in (lower, upper, step))
+            return ir.Call(ir.Static(slice, "slice"), ends)
+        case ir.Seq(form, items):
+            return ir.Seq(form, tuple(map(_operand, items)))
+    return arg
+
+
+def first_of(cts: tuple[Any, ...], count: int) -> tuple[Any, ...]:
+    """The first cotangents of an operation that may have more operands than were given."""
+    return (*cts, *(None for _ in range(count - len(cts))))[:count]
+
+
+_FIRST = ir.Static(first_of, "first_of")
+
+__all__ = ["Tracking", "is_quiet"]

@@ -1,0 +1,96 @@
+"""Operations resolved at run time, in a program that keeps the cotangents of containers and objects by identity.
+
+As `dynamic.resolve`, but `backward` gets the table of cotangents too: methods of containers are operations on their
+places, functions with source work on the same table, and what a rule says of a container goes into the table.
+"""
+
+from __future__ import annotations
+
+import operator
+import types
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from adcompiler.runtime import dynamic
+from adcompiler.runtime.bars import Bars, as_it_was, hold
+from adcompiler.runtime.places import CONCATENATE, LOAD_ITEM, METHODS, Operation
+from adcompiler.runtime.tangents import accumulate
+
+_compile: Callable[..., Any]
+
+
+def connect(compile_: Any) -> None:
+    """Tell the runtime how functions are compiled that share a table."""
+    global _compile
+    _compile = compile_
+
+
+def resolve_tracked(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> dynamic.Resolved:
+    """The derivative of `f(*args, **kwargs)`; its `backward` takes the record, the value's cotangent and the table."""
+    count = 1 + len(args) + len(kwargs)
+    operation, owner = _operation(f, args)
+    if operation is not None:
+        return _of_operation(operation, owner, count)
+    inner = dynamic.resolve(wanted, f, *args, **kwargs)
+    if inner.source is not None:
+        return _of_source(*inner.source, count)
+    return _of_rule(inner)
+
+
+def _operation(f: Any, args: tuple[Any, ...]) -> tuple[Operation | None, Any]:
+    """The operation on places that a call is, and the object if it is a method's."""
+    owner = getattr(f, "__self__", None)
+    if isinstance(f, types.BuiltinMethodType) and isinstance(owner, list | dict | deque):
+        cls = next(c for c in (list, dict, deque) if isinstance(owner, c))
+        return METHODS[cls].get(f.__name__), owner
+    if f is operator.getitem and isinstance(args[0], list | dict | deque):
+        return LOAD_ITEM, None
+    if f is operator.add and isinstance(args[0], list) and isinstance(args[1], list):
+        return CONCATENATE, None
+    return None, None
+
+
+def _of_operation(operation: Operation, owner: Any, count: int) -> dynamic.Resolved:
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        return operation.forward(*(() if owner is None else (owner,)), *args, **kwargs)
+
+    def backward(saved: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
+        cts = operation.reverse(saved, y_bar, bars)
+        padding = (None,) * (1 if owner is not None else 2)
+        return (*padding, *cts, *(None,) * count)[:count]
+
+    return dynamic.Resolved(forward, backward)
+
+
+def _of_source(function: Any, wanted: Any, first: tuple[Any, ...], count: int) -> dynamic.Resolved:
+    """A function with source, called with `first` before its other arguments."""
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        return _compile(function, wanted, (*first, *args), kwargs)
+
+    def backward(back: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
+        cts = back(y_bar, bars)
+        return cts if first else (None, *cts)
+
+    return dynamic.Resolved(forward, backward)
+
+
+def _of_rule(inner: dynamic.Resolved) -> dynamic.Resolved:
+    """A rule, which knows cotangents by value only."""
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        held = [hold(value) for value in (*args, *kwargs.values())]
+        kept = map(as_it_was, args) if any(h is not None for h in held) else args
+        value, saved = inner.forward(*kept, **{k: as_it_was(v) for k, v in kwargs.items()})
+        return value, (saved, held, hold(value))
+
+    def backward(record: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
+        saved, held, value_held = record
+        y_bar = accumulate(y_bar, bars.release(value_held))
+        if y_bar is None:
+            return (None,) * (1 + len(held))
+        first, *cts = inner.backward(saved, y_bar)
+        return first, *(bars.give(h, ct) for h, ct in zip(held, cts, strict=True))
+
+    return dynamic.Resolved(forward, backward)
