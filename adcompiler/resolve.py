@@ -122,8 +122,8 @@ class Resolver(ABC):
 
     @property
     def fresh(self) -> Any:
-        """A shape class for the result of this statement."""
-        return ("s", id(self.spec), id(self.stmt))
+        """A shape class for the result of this statement, or of the next temporary before it."""
+        return ("s", id(self.spec), id(self.stmt), len(self.extra))
 
     # --- operands ---------------------------------------------------------------------------------------
 

@@ -101,7 +101,7 @@ def masked_out(c: Any, mask: Any) -> Any:
 
 def share_above(a: Any, b: Any) -> Any:
     """The share of `a` in the larger of both: the mask `a > b`, or with half at each tie if there is any."""
-    above = np.greater(a, b) if isinstance(a, complex) else a > b
+    above = np.greater(a, b) if isinstance(a, complex) or isinstance(b, complex) else a > b
     if type(b) is float and b == 0.0 and type(a) is np.ndarray and a.size <= _SMALL and np.count_nonzero(a) == a.size:
         return above  # no ties with 0: the usual rectifier, without a second comparison
     tied = a == b
