@@ -39,7 +39,9 @@ class InertCall:
 
 @dataclass(frozen=True, eq=False)
 class Build:
-    """A tuple, list or dict display."""
+    """A tuple, list or dict display; of a dict with constant keys, these in order."""
+
+    keys: tuple[Any, ...] | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -74,10 +74,12 @@ class OperationResolver(RuleResolver, PlaceResolver):
         constant = tuple(k.value for k in keys if isinstance(k, Known))
         if self.program.writes_places and len(keys) == len([k for k, _ in expr.items if k is not None]):
             held = [(k.value if isinstance(k, Known) else ANY, v) for k, v in zip(keys, kinds, strict=True)]
-            return self.apply(expr, Build(), values, kinds, self.made(dict, held))
+            found = constant if len(constant) == len(keys) else None
+            return self.apply(expr, Build(found), values, kinds, self.made(dict, held))
         if len(constant) == len(keys):
-            kind = DictOfKinds(constant, tuple(k or Unknown() for k in kinds))
-            return self.apply(expr, Build(), values, kinds, kind)
+            last = dict(zip(constant, (k or Unknown() for k in kinds), strict=True))
+            kind = DictOfKinds(tuple(last), tuple(last.values()))
+            return self.apply(expr, Build(constant), values, kinds, kind)
         what = "a dict whose keys are not constants"
         callee = self.missing(UnsupportedSyntaxError, what, "", "Use constant keys.")
         return self.apply(expr, callee, values, kinds, Unknown())

@@ -32,6 +32,7 @@ from adcompiler.resolve import Resolved, Resolver
 from adcompiler.transfer import as_dict, result_kind
 
 _ON_ARRAYS = ("elementwise", "elementwise_real", "where", "bool", "reduction", "reduction_real", "matmul", "like")
+_OPERANDS_ONLY = ("elementwise", "elementwise_real", "where", "matmul")  # no axes or shapes among the arguments
 _ONE_OR_SEVERAL = (np.atleast_1d, np.atleast_2d, np.atleast_3d)  # of several arrays the result is a tuple
 _INTEGER_KEYS = (abs, max, min, pow, round, sum, divmod)
 
@@ -79,7 +80,7 @@ class RuleResolver(Resolver):
                 sequence = isinstance(kind, ListOf | TupleOf) or (
                     isinstance(kind, Observed) and type(kind.value) is not dict
                 )
-                if sequence and matters:
+                if sequence and (can_be_active(kind) or (matters and rule.kind in _OPERANDS_ONLY)):
                     made[value.id] = self._made(ir.Call(ir.Static(np.asarray, "asarray"), (value,)))
         if not made:
             return expr, bound

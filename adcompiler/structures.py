@@ -33,7 +33,7 @@ class Structures(Tracking):
     def built(self, value: ir.Apply, y_bar: ir.Expr, bar: Bar, state: State, code: Code) -> None:
         """A display: each entry of its cotangent goes to its item."""
         if isinstance(value.spelled, ir.DictOf):
-            self._built_dict(value.spelled, y_bar, state, code)
+            self._built_dict(value, y_bar, state, code)
             return
         names = [
             a.id if isinstance(a, ir.Name) and a.id in self.active and not self.has_places(k) else None
@@ -42,21 +42,29 @@ class Structures(Tracking):
         real_items = [bar.complex and numeric(k) is not None and is_real(k) for k in value.kinds]
         self.distribute(names, [not bar.dense] * len(names), y_bar, state, code, real_items)
 
-    def _built_dict(self, display: ir.DictOf, y_bar: ir.Expr, state: State, code: Code) -> None:
-        named = [(key, item.id) for key, item in display.items if isinstance(item, ir.Name)]
-        if any(ir.Name(self.bar(name)) == y_bar for _, name in named):
+    def _built_dict(self, value: ir.Apply, y_bar: ir.Expr, state: State, code: Code) -> None:
+        items = value.spelled.items  # type: ignore[attr-defined]
+        if any(isinstance(item, ir.Name) and ir.Name(self.bar(item.id)) == y_bar for _, item in items):
             held = self.names.fresh("c")  # the display takes the name of one of its items
             code.append(ir.Assign(held, y_bar))
             y_bar = ir.Name(held)
+        seen = set()
         # Of two values for one key the later one stays.
-        for key, name in reversed(named) if self.tracks else named:
-            if name in self.active and key is not None:
-                entry = ("pop", (self.primal(key), ir.Const(None))) if self.tracks else ("get", (key,))
-                call = ir.Call(ir.Attr(y_bar, entry[0]), entry[1])
-                if self.has_places(self.spec.name_kinds.get(name)):
-                    code.append(ir.Do(call))
-                else:
-                    self.add(name, call, state, code, maybe=True)
+        for i in reversed(range(len(items))):
+            key, item = items[i]
+            if value.callee.keys is not None:
+                constant = value.callee.keys[i]
+                if constant in seen:
+                    continue
+                seen.add(constant)
+                literal = constant is None or type(constant) in (str, int, float, bool, bytes)
+                entry = ir.Call(ir.Attr(y_bar, "get"), (ir.Const(constant) if literal else ir.Static(constant, "key"),))
+            else:
+                entry = ir.Call(ir.Attr(y_bar, "pop"), (self.primal(key), ir.Const(None)))
+            if isinstance(item, ir.Name) and item.id in self.active and not self.has_places(value.kinds[i]):
+                self.add(item.id, entry, state, code, maybe=True)
+            elif value.callee.keys is None:
+                code.append(ir.Do(entry))
 
     def loaded(self, container: str, kind: Kind, key: Any, y_bar: ir.Expr, state: State, code: Code) -> None:
         """An item read from a container: its cotangent is the container's with that one entry."""

@@ -78,3 +78,45 @@ def the_larger_of_float_and_complex(x, y):
 def test_the_larger_of_float_and_complex(args):
     """NumPy orders complex numbers by their real parts first."""
     check(the_larger_of_float_and_complex, *args)
+
+
+# Dict displays
+
+k = "b"  # a global with the name of a parameter below
+
+
+def keys_from_arguments(x, k):
+    d = {k: x * 2.0, "b": x * 5.0, "c": x}
+    return d[k] * d["b"]
+
+
+def one_key_twice(x):
+    d = {"a": x * 2.0, "a": x * 5.0, 1: x, True: x * 7.0}  # noqa: F601
+    return d["a"] * d[1]
+
+
+def a_key_bound_again(x, k):
+    d = {k: x * 2.0, "b": x * x}
+    y = d[k]
+    k = "zz"
+    return y * d["b"], k
+
+
+def a_dict_made_again(x, k):
+    d = {k: x * 2.0}
+    for _ in range(2):
+        d = {k: d[k] * x}
+    return d[k]
+
+
+@pytest.mark.parametrize("key", ["a", "b", None])
+@pytest.mark.parametrize("program", [keys_from_arguments, a_dict_made_again])
+def test_a_key_that_is_an_argument(program, key):
+    """A key is what it was when the dict was made; of two equal keys the later one's value stays."""
+    check(program, 0.5, key)
+
+
+def test_equal_keys():
+    """The value that is overwritten in a display has no cotangent."""
+    check(one_key_twice, 0.5)
+    check(a_key_bound_again, 0.5, "a")
