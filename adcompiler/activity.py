@@ -17,11 +17,13 @@ from adcompiler.alias import alias
 from adcompiler.callees import (
     Backwards,
     Build,
+    Copied,
     Dynamic,
     Enumerated,
     InertCall,
     Iteration,
     Load,
+    Make,
     Missing,
     Over,
     PairCall,
@@ -33,7 +35,7 @@ from adcompiler.callees import (
     parts,
 )
 from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
-from adcompiler.escape import rebound_after, rebound_between, rebound_late
+from adcompiler.escape import local_functions, rebound_after, rebound_between, rebound_late
 from adcompiler.lattice import Closure, Inert, Unknown, can_be_active, is_scalar
 from adcompiler.lower import Lowering
 from adcompiler.places import is_mutable
@@ -343,7 +345,7 @@ class _Analysis:
                 self.passed_closures(value, active, stmt)
                 self.passed_memory(value, stmt)
                 return self.rounds.visit(spec, on).result
-            case Build():
+            case Build() | Make() | Copied():
                 self.kept_closures(value.kinds, active, stmt)
                 if is_mutable(value.kind):
                     self.hold_active()
@@ -355,6 +357,7 @@ class _Analysis:
                 return can_be_active(value.kind)
             case Dynamic(key) if not callable(key):
                 self.hold_active()
+                self.called_closures(value, active, stmt)
                 return can_be_active(value.kind)
             case RuleCall() | Dynamic() | Load() | PathLoad():
                 return can_be_active(value.kind)
@@ -375,6 +378,18 @@ class _Analysis:
                 rebound = rebound_between(self.spec.body, kind.node, stmt) & set(kind.captures)
                 if rebound & active:
                     raise rebound_late(stmt, rebound & active)
+
+    def called_closures(self, value: ir.Apply, active: Active, stmt: Any) -> None:
+        """What is called at run time may be any local function, which must not capture what is rebound later."""
+        self.kept_closures(value.kinds, active, stmt)
+        unknown = (
+            isinstance(k, Unknown) and self.atom(a, active) for a, k in zip(value.args, value.kinds, strict=True)
+        )
+        if any(unknown):
+            for node, captures in local_functions(self.spec.body):
+                late = rebound_after(self.spec.body, node) & captures & (active | self.ever)
+                if late:
+                    raise rebound_late(stmt, late)
 
     def kept_closures(self, kinds: Any, active: Active, stmt: Any) -> None:
         """A local function that is returned or stored must not capture what is rebound after it was made."""

@@ -21,9 +21,11 @@ from adcompiler import ir
 from adcompiler.callees import (
     WRITERS,
     Build,
+    Copied,
     Dynamic,
     InertCall,
     Load,
+    Make,
     Missing,
     PairCall,
     PathLoad,
@@ -287,7 +289,7 @@ class _Builder:
                 # A container and what it holds are one class; that the container changes is no write of an array.
                 self.link_all(list(value.args))
                 return value.args, False
-            case InertCall("stop_gradient" | "integers") | Build() | Load() | PathLoad():
+            case InertCall("stop_gradient" | "integers") | Build() | Make() | Copied() | Load() | PathLoad():
                 return value.args, False
             case Dynamic(key, _, pure) if pure or (key is not None and not isinstance(key, str)):
                 return value.args, False

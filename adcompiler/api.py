@@ -18,7 +18,7 @@ from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime import dynamic, tracked
 from adcompiler.runtime.project import detach, project
 from adcompiler.variants import Variants, explained
-from adcompiler.wanted import Argnums, check_nondiff, plan_gradient, plan_pullback, wanted_names
+from adcompiler.wanted import Argnums, check_nondiff, plan_gradient, plan_pullback, wanted_names, without_first
 
 
 def gradient(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
@@ -49,17 +49,29 @@ def _transform(f: Any, argnums: Any, mode: str) -> Callable[..., Any]:
             "the arguments go to the result: gradient(f)(x)"
         )
     store = store_of(f)
-    key = (mode, argnums)
+    first = options.get("first", ())
+    key = (mode, argnums, len(first))
     variants = store.get(key)
     if variants is None:
-        names = wanted_names(inspect.signature(function, follow_wrapped=False), argnums)
+        names = wanted_names(without_first(inspect.signature(function, follow_wrapped=False), len(first)), argnums)
         check_nondiff(names, options)
         plan = functools.partial(plan_gradient, names)
         single_use = options.get("single_use") is not False
         finisher = functools.partial(grad_finisher, names, isinstance(argnums, tuple), mode)
         variants = store[key] = Variants(function, plan, finisher, single_use)
     name = {"gradient": "gradient", "value": "value_and_grad", "aux": "value_and_grad"}[mode]
-    return _caller(variants, f"{name}({getattr(f, '__name__', 'f')})", f)
+    caller = _caller(variants, f"{name}({getattr(f, '__name__', 'f')})", f)
+    return _bound(caller, first) if first else caller
+
+
+def _bound(caller: Callable[..., Any], first: tuple[Any, ...]) -> Callable[..., Any]:
+    """The transform of a bound method or callable object."""
+
+    @functools.wraps(caller)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        return caller(*first, *args, **kwargs)
+
+    return call
 
 
 def _caller(variants: Variants, name: str, f: Any) -> Callable[..., Any]:
@@ -94,18 +106,20 @@ def pullback(
     if options.get("rule"):
         return _rule_pullback(f, args, kwargs)
     store = store_of(f)
-    key = ("pullback", single_use)
+    first = options.get("first", ())
+    key = ("pullback", single_use, len(first))
     variants = store.get(key)
     if variants is None:
-        plan = functools.partial(plan_pullback, frozenset(options.get("nondiff", ())))
+        constant = tuple(inspect.signature(function, follow_wrapped=False).parameters)[: len(first)]
+        plan = functools.partial(plan_pullback, frozenset((*options.get("nondiff", ()), *constant)))
         finisher = functools.partial(pullback_finisher, single_use)
         variants = store[key] = Variants(function, plan, finisher, single_use)
     try:
-        value, make_back = variants(*args, **kwargs)
+        value, make_back = variants(*first, *args, **kwargs)
     except Exception as error:
         explained(error)
         raise
-    back: Callable[[Any], tuple[Any, ...]] = make_back(len(args))
+    back: Callable[[Any], tuple[Any, ...]] = make_back(len(first), len(first) + len(args))
     return value, back
 
 

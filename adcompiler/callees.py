@@ -45,8 +45,27 @@ class Build:
 
 
 @dataclass(frozen=True, eq=False)
+class Make:
+    """A new object whose fields `names` are the operands: a bound method, a partial, an instance of a dataclass."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Copied:
+    """A copy of the operand: its cotangent is the operand's."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """The key of a field in a `Load`."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
 class Load:
-    """An item of a container: its cotangent goes into the container's at `key`."""
+    """An item of a container or a `Field` of an object: its cotangent goes into the whole's at `key`."""
 
     key: Any
 

@@ -11,6 +11,7 @@ from typing import Any
 from adcompiler.dump import dump
 from adcompiler.errors import SourceNotFoundError, refuse
 from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.runtime.members import member
 
 
 class Differentiable:
@@ -71,6 +72,10 @@ def function_of(f: Any) -> tuple[Any, dict[str, Any]]:
         options, f = f._options, f._function
     if isinstance(f, types.FunctionType):
         return f, options
+    called, first = calling(f)
+    if called is not None:
+        function, options = function_of(called)
+        return function, {**options, "first": (*first, *options.get("first", ()))}
     if lookup(f) or is_non_differentiable(f):
         return _wrapped_rule(f), {"rule": True}
     if not callable(f):
@@ -84,12 +89,41 @@ def function_of(f: Any) -> tuple[Any, dict[str, Any]]:
     )
 
 
+def calling(f: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The function behind a bound method or callable object, and its first argument."""
+    if isinstance(f, types.MethodType):
+        return (
+            (None, ())
+            if not isinstance(f.__func__, types.FunctionType | Differentiable)
+            else (f.__func__, (f.__self__,))
+        )
+    called = member(type(f), "__call__")
+    if isinstance(called, types.FunctionType | Differentiable) and not lookup(f):
+        return called, (f,)
+    if isinstance(f, functools.partial):
+        return _call_of(f.func), (f,)
+    return None, ()
+
+
+@functools.cache
+def _call_of(function: Any) -> Any:
+    """A function that calls the partial that it is given first; one for each function that a partial is of."""
+
+    def call(f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return f(*args, **kwargs)
+
+    return call
+
+
 def _wrapped_rule(f: Any) -> Any:
     return lambda *args: f(*args)
 
 
 def store_of(f: Any) -> dict[Any, Any]:
     """Where the variants of a function are kept: on the function itself."""
+    called, _ = calling(f)
+    if called is not None:
+        return store_of(called)
     if isinstance(f, Differentiable):
         return f._store
     try:

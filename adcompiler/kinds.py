@@ -46,6 +46,7 @@ from adcompiler.lattice import (
     Observed,
     TupleOf,
     Unknown,
+    is_object,
     is_scalar,
     join,
     numeric,
@@ -322,12 +323,14 @@ class Inference(CallResolver):
         deep = self.program.deep_kind(kind) if kind is not None else None
         return self.over(iterable, deep)
 
-    def over(self, source: ir.Expr, kind: Kind | None) -> tuple[Any, Kind | None]:
+    def over(self, source: ir.Expr, kind: Kind | None) -> tuple[Any, Kind | None]:  # noqa: C901  one case per kind
         """The plan and item kind of a loop over one value."""
         item: Kind | None = Unknown()
         match kind:
             case None:
                 return Over(source, Unknown(), Unknown()), None
+            case _ if is_object(kind):
+                return Counting(), Unknown()
             case Known(str() | bytes()) | DictOfKinds() | Inert() | Observed(_, dict()):
                 return Counting(), Inert()
             case Array() | Number() | IntArray():

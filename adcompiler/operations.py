@@ -28,6 +28,7 @@ from adcompiler.lattice import (
     TupleOf,
     Unknown,
     can_be_active,
+    is_object,
     ndim_of,
     numeric,
 )
@@ -107,7 +108,7 @@ class OperationResolver(RuleResolver, PlaceResolver):
         if self.program.writes_places and expr.op == "+" and all(self.container_class(k) is list for k in kinds):
             whole = kinds[0] if kinds[0] == kinds[1] else Heap(list)
             return self.place_call(expr, places.CONCATENATE, expr.args, kinds, whole)
-        if any(isinstance(k, Unknown) for k in kinds):
+        if any(isinstance(k, Unknown) or is_object(k) for k in kinds):
             return self.apply(expr, Dynamic(key), expr.args, kinds, Unknown())
         return self._containers(expr, kinds)
 
@@ -180,7 +181,7 @@ class OperationResolver(RuleResolver, PlaceResolver):
                 return Known(constants)
         return index
 
-    def _container_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:
+    def _container_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:  # noqa: C901  one case per kind
         """An item of something that is no number."""
         if isinstance(obj, Heap):
             return self.heap_item(expr, obj, index)
@@ -190,6 +191,8 @@ class OperationResolver(RuleResolver, PlaceResolver):
             key = index.value if isinstance(index, Known) else expr.index
             return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())
         match obj, index:
+            case _ if is_object(obj):
+                pass
             case Observed(), Known(key):
                 return self._observed_item(expr, obj, key)
             case Observed(), Int():
@@ -209,7 +212,7 @@ class OperationResolver(RuleResolver, PlaceResolver):
         index_active = any(can_be_active(self.value(e)[1]) for e in ir.walk(expr.index) if ir.is_atom(e))
         if not can_be_active(obj) and not index_active:
             return self.apply(expr, InertCall("no derivative"), (expr.value,), (obj,), Inert())
-        if isinstance(obj, Unknown) and not index_active:
+        if (isinstance(obj, Unknown) or is_object(obj)) and not index_active:
             return self.apply(expr, Dynamic(operator.getitem), (expr.value, expr.index), (obj, index), Unknown())
         callee = self.missing(
             UnsupportedSyntaxError,
@@ -219,18 +222,25 @@ class OperationResolver(RuleResolver, PlaceResolver):
         )
         return self.apply(expr, callee, (expr.value, expr.index), (obj, index), Unknown())
 
-    def _observed_item(self, expr: ir.Item, obj: Observed, key: Any) -> Resolved:
+    def _observed_item(self, expr: ir.Item | ir.Attr, obj: Observed, key: Any) -> Resolved:
         """The item of an observed container at a constant key; of a parameter's own container it is a `PathLoad`."""
         if self.program.escaped:
             return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())
         if not isinstance(obj.value, dict):
             # Cotangents of the items are put into a container of this length: one path for each of them.
             key = self.program.position(obj, key)
-        path = (*obj.path, ("item", key))
         try:
-            kind = self.program.source_kind(obj.value[key], path)
+            value = obj.value[key]
         except (KeyError, IndexError, TypeError):
             return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())
+        return self._observed_part(expr, obj, ("item", key), key, value)
+
+    def _observed_part(
+        self, expr: ir.Item | ir.Attr, obj: Observed, step: tuple[str, Any], key: Any, value: Any
+    ) -> Resolved:
+        """An item or field, found one `step` from an observed container or object."""
+        path = (*obj.path, step)
+        kind = self.program.source_kind(value, path)
         if obj.holder is None:
             return self.apply(expr, Load(key), (expr.value,), (obj,), kind)
         root = self.spec.kinds[self.spec.params.index(obj.holder)]
@@ -277,6 +287,8 @@ class OperationResolver(RuleResolver, PlaceResolver):
             return Unknown()
         member = getattr(obj.value, expr.name)
         path = self._static_path(expr)
+        if path is None and isinstance(obj.value, type):
+            path = (Root("object", obj.value.__qualname__, obj.value), ("attr", expr.name))
         if path is None or trusted(obj.value) or isinstance(obj.value, np.ufunc):
             if isinstance(member, float | complex | np.inexact):
                 return Scalar(not isinstance(member, complex))

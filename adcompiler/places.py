@@ -17,6 +17,7 @@ from adcompiler.lattice import (
     DictOfKinds,
     Heap,
     Inert,
+    Instance,
     Kind,
     Known,
     ListOf,
@@ -29,6 +30,7 @@ from adcompiler.lattice import (
 from adcompiler.program import ANY
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.runtime import places
+from adcompiler.runtime.bars import is_place, is_place_class
 
 
 def is_mutable(kind: Kind | None) -> bool:
@@ -37,7 +39,9 @@ def is_mutable(kind: Kind | None) -> bool:
         case Heap() | ListOf() | DictOfKinds():
             return True
         case Observed(_, value):
-            return type(value) is not tuple
+            return is_place(value)
+        case Instance(cls):
+            return is_place_class(cls)
     return False
 
 

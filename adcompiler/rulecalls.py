@@ -25,6 +25,7 @@ from adcompiler.lattice import (
     TupleOf,
     Unknown,
     can_be_active,
+    is_object,
     numeric,
 )
 from adcompiler.program import ANY
@@ -66,7 +67,7 @@ class RuleResolver(Resolver):
         if len(values) == 1:
             deep: list[Any] = [self.program.deep_kind(k) for k in items if k is not None]
             items = [i for k in deep for i in _items_of(k)]
-        return any(isinstance(k, TupleOf | ListOf | DictOfKinds | Observed | Heap) for k in items)
+        return any(isinstance(k, TupleOf | ListOf | DictOfKinds | Observed | Heap) and not is_object(k) for k in items)
 
     def _as_arrays(self, expr: ir.Expr, rule: Any, bound: dict[str, Any]) -> tuple[ir.Expr, dict[str, Any]]:
         """Lists given where a rule computes with arrays are made arrays first, as NumPy itself would."""
@@ -78,7 +79,7 @@ class RuleResolver(Resolver):
             if isinstance(value, ir.Name) and value.id not in made:
                 kind = self.seen(self.value(value)[1])
                 sequence = isinstance(kind, ListOf | TupleOf) or (
-                    isinstance(kind, Observed) and type(kind.value) is not dict
+                    isinstance(kind, Observed) and isinstance(kind.value, tuple | list)
                 )
                 if sequence and (can_be_active(kind) or (matters and rule.kind in _OPERANDS_ONLY)):
                     made[value.id] = self._made(ir.Call(ir.Static(np.asarray, "asarray"), (value,)))

@@ -14,7 +14,7 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.bars import Bar, Code, State
-from adcompiler.callees import Backwards, Enumerated, Over, Zipped
+from adcompiler.callees import Backwards, Enumerated, Field, Over, Zipped
 from adcompiler.cotangents import ACCUMULATE, LEN, is_there
 from adcompiler.decide import is_basic_index
 from adcompiler.lattice import Array, Closure, Kind, ListOf, Observed, TupleOf, Unknown, is_real, ndim_of, numeric
@@ -68,9 +68,11 @@ class Structures(Tracking):
 
     def loaded(self, container: str, kind: Kind, key: Any, y_bar: ir.Expr, state: State, code: Code) -> None:
         """An item read from a container: its cotangent is the container's with that one entry."""
-        if self.add_place(
-            container, ir.Const(key) if not isinstance(key, ir.Expr) else self.primal(key), y_bar, kind, code
-        ):
+        place = ir.Const(key.name if isinstance(key, Field) else key)
+        if self.add_place(container, self.primal(key) if isinstance(key, ir.Expr) else place, y_bar, kind, code):
+            return
+        if isinstance(key, Field):
+            self.add(container, ir.DictOf(((ir.Const(key.name), y_bar),)), state, code, kind=kind)
             return
         if isinstance(key, ir.Expr):
             index = self.primal(key)
@@ -107,9 +109,11 @@ class Structures(Tracking):
                 display = _assemble(tree, kind.value)
                 if self.tracks:
                     self.regions[0].saved[param] = None
-                    code.append(ir.Do(self.at_table("give", ir.Name(param), display)))
+                    display = self.at_table("give", ir.Name(param), display)
+                if self.has_places(kind):
+                    code.append(ir.Do(display))
                 else:
-                    self.add(param, display, state, code, kind=kind)
+                    self.add(param, display, state, code, maybe=self.tracks, kind=kind)
         return code
 
     # --- unpacking --------------------------------------------------------------------------------------
@@ -352,9 +356,17 @@ def _assemble(tree: Mapping[Any, ir.Expr], value: Any) -> ir.Expr:
         whole = tree[()]
         rest = {steps: e for steps, e in tree.items() if steps}
         return whole if not rest else ir.Call(ACCUMULATE, (whole, _assemble(rest, value)))
-    keys = list(dict.fromkeys(steps[0][1] for steps in tree))
-    parts = {key: _assemble({s[1:]: e for s, e in tree.items() if s[0][1] == key}, value[key]) for key in keys}
-    if isinstance(value, dict):
+    keys = list(dict.fromkeys(steps[0] for steps in tree))
+    parts = {
+        key: _assemble({s[1:]: e for s, e in tree.items() if s[0] == (form, key)}, _at(value, form, key))
+        for form, key in keys
+    }
+    if not isinstance(value, tuple | list):
         return ir.DictOf(tuple((ir.Const(k), e) for k, e in parts.items()))
     display = tuple(parts.get(i, ir.Const(None)) for i in range(len(value)))
     return ir.Seq("list" if isinstance(value, list) else "tuple", display)
+
+
+def _at(value: Any, form: str, key: Any) -> Any:
+    """The value one step along a path."""
+    return getattr(value, key) if form == "attr" else value[key]
