@@ -43,6 +43,11 @@ class Build:
 
 
 @dataclass(frozen=True, eq=False)
+class Gathered:
+    """A list or dict that statements have collected: its cotangent becomes one that their reverse takes apart."""
+
+
+@dataclass(frozen=True, eq=False)
 class Load:
     """An item of a container: its cotangent goes into the container's at `key`."""
 
