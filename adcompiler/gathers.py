@@ -11,6 +11,7 @@ from __future__ import annotations
 from adcompiler import ir
 from adcompiler.callees import Build, Gathered, InertCall, Iteration, Load, PathLoad, RuleCall
 from adcompiler.errors import UnsupportedSyntaxError, refuse
+from adcompiler.lattice import Heap
 
 _HARMLESS = (Build, InertCall, Iteration, Load, PathLoad, RuleCall)
 
@@ -63,7 +64,9 @@ def _decided(
     if stmt.into is None:
         return list(body)
     into = ir.Name(stmt.into)
-    whole = ir.Apply(into, Gathered(), (into,), (stmt.kind,), stmt.kind)
+    whole: ir.Expr = into
+    if not isinstance(stmt.kind, Heap):
+        whole = ir.Apply(into, Gathered(), (into,), (stmt.kind,), stmt.kind)
     last = ir.Assign(stmt.target, whole, stmt.origin, kind=stmt.kind)
     before[id(last)] = active | {stmt.into}
     return [*body, last]

@@ -185,6 +185,11 @@ class Inference(CallResolver):
         return (stmt,), env
 
     def stmt_Collect(self, stmt: ir.Collect, env: Env) -> tuple[ir.Block, Env]:
+        if self.program.writes_places:
+            into = ir.Name(stmt.into)
+            if stmt.key is not None:
+                return self.stmt_Store(ir.Store(ir.Item(into, stmt.key), stmt.value, None, stmt.origin), env)
+            return self.stmt_Do(ir.Do(ir.Call(ir.Attr(into, "append"), (stmt.value,)), stmt.origin), env)
         kind, held = self.value(stmt.value)[1], env.get(stmt.into)
         if kind is None:
             return (stmt,), env
@@ -344,7 +349,7 @@ class Inference(CallResolver):
         deep = self.program.deep_kind(kind) if kind is not None else None
         return self.over(iterable, deep)
 
-    def over(self, source: ir.Expr, kind: Kind | None) -> tuple[Any, Kind | None]:
+    def over(self, source: ir.Expr, kind: Kind | None) -> tuple[Any, Kind | None]:  # noqa: C901  one case per kind
         """The plan and item kind of a loop over one value."""
         item: Kind | None = Unknown()
         match kind:

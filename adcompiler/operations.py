@@ -181,7 +181,7 @@ class OperationResolver(RuleResolver, PlaceResolver):
                 return Known(constants)
         return index
 
-    def _container_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:
+    def _container_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:  # noqa: C901  one case per kind
         """An item of something that is no number."""
         if isinstance(obj, Heap):
             return self.heap_item(expr, obj, index)
