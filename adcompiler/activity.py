@@ -44,6 +44,8 @@ from adcompiler.scope import nonlocals
 
 Active = frozenset[str]
 
+_SETS = ("a set of values",)
+
 
 @dataclass
 class Activity:
@@ -188,6 +190,19 @@ class _Analysis:
                 return self.join(self.block(stmt.body, active), self.block(stmt.orelse, active))
             case ir.With():
                 return self.block(stmt.body, active)
+            case ir.Collect():
+                return self.collect(stmt, active)
+            case ir.Gather(target, _, into, body):
+                end = self.block(body, active)
+                if end is not None and into in end and stmt.spelled.what in _SETS:
+                    raise refuse(
+                        UnsupportedSyntaxError,
+                        f"{stmt.spelled.what} that carry derivatives",
+                        stmt.origin,
+                        "A set keeps one of several equal values, and no order.",
+                        "Use a list.",
+                    )
+                return end if end is None or into is None else end | {target} if into in end else end - {target}
             case ir.For() | ir.While():
                 return self.loop(stmt, active)
         return active
@@ -217,6 +232,19 @@ class _Analysis:
             if stmt.target.star is None:
                 return (active - names) | now
         return active | names if self.value(value, active, stmt) else active - names
+
+    def collect(self, stmt: ir.Collect, active: Active) -> Active:
+        if stmt.key is not None and self.atom(stmt.key, active):
+            raise refuse(
+                UnsupportedSyntaxError,
+                "a dict with keys that carry a derivative",
+                stmt.origin,
+                "The derivative would be lost in the keys.",
+                "Use stop_gradient() of the key, or text or integers.",
+            )
+        self.kept_closures([stmt.kind], active, stmt)
+        now = self.value(stmt.value, active, stmt) and can_be_active(stmt.kind)
+        return active | {stmt.into} if now else active
 
     def loop(self, stmt: Any, active: Active) -> Active | None:
         head = active | self.heads.get(id(stmt), frozenset())

@@ -244,6 +244,13 @@ class _Builder:
                 self.branch(stmt)
             case ir.With(_, body):
                 self.block(body)
+            case ir.Collect(into, value):
+                self.link(self.env[into], value)
+            case ir.Gather(target, _, into, body):
+                self.block(body)
+                self.stmt = stmt
+                if into is not None:
+                    self.bind_all((target,), [self.resolve(ir.Name(into))])
             case ir.For() | ir.While():
                 self.loop(stmt)
             case ir.Break() | ir.Continue():

@@ -64,6 +64,11 @@ class Field:
 
 
 @dataclass(frozen=True, eq=False)
+class Gathered:
+    """A list or dict that statements have collected: its cotangent becomes one that their reverse takes apart."""
+
+
+@dataclass(frozen=True, eq=False)
 class Load:
     """An item of a container or a `Field` of an object: its cotangent goes into the whole's at `key`."""
 

@@ -28,6 +28,7 @@ from adcompiler.lattice import (
     Kind,
     Known,
     ListOf,
+    MapOf,
     Number,
     Observed,
     Scalar,
@@ -143,6 +144,8 @@ def renamed(kind: Kind | None, keep: dict[Any, Any], fresh: Any) -> Kind | None:
             return ListOf(inner, renamed(item, keep, fresh) or Unknown())
         case DictOfKinds(keys, items):
             return DictOfKinds(keys, tuple(renamed(k, keep, fresh) or Unknown() for k in items))
+        case MapOf(item):
+            return MapOf(renamed(item, keep, fresh) or Unknown())
         case Observed():
             return replace(kind, holder=None)
     return kind

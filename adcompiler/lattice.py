@@ -110,6 +110,13 @@ class Instance(Kind):
     items: tuple[Kind, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class MapOf(Kind):
+    """A dict whose keys are not known: one kind for all its values."""
+
+    item: Kind
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Observed(Kind):
     """A container or object seen at the first call; what is loaded from it is observed and guarded when it is read."""
@@ -258,6 +265,8 @@ def can_be_active(kind: Kind | None) -> bool:
             return any(map(can_be_active, items))
         case ListOf(items, item):
             return any(map(can_be_active, items)) if items is not None else can_be_active(item)
+        case MapOf(item):
+            return can_be_active(item)
         case Observed(inert=inert):
             return not inert
         case Closure(owner=types.FunctionType() as function):
@@ -380,12 +389,19 @@ def join(a: Kind | None, b: Kind | None, where: Hashable = None) -> Kind | None:
         if _depth(a) < _MAX_DEPTH and _depth(b) < _MAX_DEPTH:
             return Instance(a.cls, a.names, _join_all(a.items, b.items, where))
     if isinstance(a, ListOf) and isinstance(b, ListOf) and _depth(a) < _MAX_DEPTH and _depth(b) < _MAX_DEPTH:
-        return ListOf(None, join(a.item, b.item, where) or Unknown())
+        known = [k.item for k in (a, b) if k.items != ()]  # an empty list says nothing of what it may hold
+        return ListOf(None, join(known[0], known[-1], where) or Unknown())
     if isinstance(a, DictOfKinds) and isinstance(b, DictOfKinds) and a.keys == b.keys and _depth(a) < _MAX_DEPTH:
         merged = (join(x, y, (where, k)) for k, x, y in zip(a.keys, a.items, b.items, strict=True))
         return DictOfKinds(a.keys, tuple(m or Unknown() for m in merged))
     if isinstance(a, Heap) and isinstance(b, Heap) and a.cls is b.cls:
         return Heap(a.cls)
+    if (
+        isinstance(a, DictOfKinds | MapOf)
+        and isinstance(b, DictOfKinds | MapOf)
+        and max(_depth(a), _depth(b)) < _MAX_DEPTH
+    ):
+        return MapOf(join(value_kind(a, where), value_kind(b, where), where) or Unknown())
     x, y = numeric(a), numeric(b)
     if x is None or y is None:
         return Inert() if _is_plain(a) and _is_plain(b) else Unknown()
@@ -394,6 +410,34 @@ def join(a: Kind | None, b: Kind | None, where: Hashable = None) -> Kind | None:
 
 def _join_all(a: tuple[Kind, ...], b: tuple[Kind, ...], where: Hashable) -> tuple[Kind, ...]:
     return tuple(join(x, y, (where, i)) or Unknown() for i, (x, y) in enumerate(zip(a, b, strict=True)))
+
+
+def value_kind(kind: DictOfKinds | MapOf, where: Hashable = None) -> Kind | None:
+    """What the values of a dict have in common; None if it has none."""
+    if isinstance(kind, MapOf):
+        return kind.item
+    merged: Kind | None = None
+    for i, item in enumerate(kind.items):
+        merged = join(merged, item, (where, "value", i))
+    return merged
+
+
+def shapeless(kind: Kind) -> Kind:
+    """The kind of one of many values: two of them need not have the same shape."""
+    match kind:
+        case Array(ndim) | IntArray(ndim):
+            return replace(kind, shape=() if ndim == 0 else None)
+        case Number():
+            return replace(kind, shape=None)
+        case TupleOf(items, cls):
+            return TupleOf(tuple(map(shapeless, items)), cls)
+        case ListOf(items, item):
+            return ListOf(items and tuple(map(shapeless, items)), shapeless(item))
+        case DictOfKinds(keys, items):
+            return DictOfKinds(keys, tuple(map(shapeless, items)))
+        case MapOf(item):
+            return MapOf(shapeless(item))
+    return kind
 
 
 def _is_plain(kind: Kind) -> bool:
@@ -423,6 +467,6 @@ def _depth(kind: Kind) -> int:
     match kind:
         case TupleOf(items) | DictOfKinds(_, items) | Instance(_, _, items):
             return 1 + max(map(_depth, items), default=0)
-        case ListOf(_, item):
+        case ListOf(_, item) | MapOf(item):
             return 1 + _depth(item)
     return 0

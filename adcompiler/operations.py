@@ -22,6 +22,7 @@ from adcompiler.lattice import (
     Kind,
     Known,
     ListOf,
+    MapOf,
     Number,
     Observed,
     Scalar,
@@ -31,6 +32,8 @@ from adcompiler.lattice import (
     is_object,
     ndim_of,
     numeric,
+    shapeless,
+    value_kind,
 )
 from adcompiler.places import PlaceResolver
 from adcompiler.program import ANY, Path, Root
@@ -187,12 +190,18 @@ class OperationResolver(RuleResolver, PlaceResolver):
             return self.heap_item(expr, obj, index)
         if self.program.writes_places and self.program.escaped and self.container_class(obj) is not None:
             return self.place_call(expr, places.LOAD_ITEM, (expr.value, expr.index), (obj, index), Unknown())
-        if self.program.escaped and isinstance(obj, ListOf | DictOfKinds):
+        if self.program.escaped and isinstance(obj, ListOf | DictOfKinds | MapOf):
             key = index.value if isinstance(index, Known) else expr.index
             return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())
         match obj, index:
             case _ if is_object(obj):
                 pass
+            case MapOf(item), _ if not self._is_active_index(expr.index):
+                return self.apply(expr, Load(expr.index), (expr.value,), (obj,), item)
+            case DictOfKinds() | Observed(_, dict()), _ if not (
+                isinstance(index, Known) or self._is_active_index(expr.index)
+            ):
+                return self._any_value(expr, obj)
             case Observed(), Known(key):
                 return self._observed_item(expr, obj, key)
             case Observed(), Int():
@@ -209,7 +218,7 @@ class OperationResolver(RuleResolver, PlaceResolver):
 
     def _other_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:
         """An item that is not followed: no derivative, known at run time, or a refusal."""
-        index_active = any(can_be_active(self.value(e)[1]) for e in ir.walk(expr.index) if ir.is_atom(e))
+        index_active = self._is_active_index(expr.index)
         if not can_be_active(obj) and not index_active:
             return self.apply(expr, InertCall("no derivative"), (expr.value,), (obj,), Inert())
         if (isinstance(obj, Unknown) or is_object(obj)) and not index_active:
@@ -221,6 +230,17 @@ class OperationResolver(RuleResolver, PlaceResolver):
             "Use one.",
         )
         return self.apply(expr, callee, (expr.value, expr.index), (obj, index), Unknown())
+
+    def _is_active_index(self, index: ir.Expr) -> bool:
+        """Whether a number that may carry a derivative is part of an index."""
+        kinds = [self.value(e)[1] for e in ir.walk(index) if ir.is_atom(e)]
+        return any(can_be_active(k) and not isinstance(k, Unknown) for k in kinds)
+
+    def _any_value(self, expr: ir.Item, obj: Kind) -> Resolved:
+        """The value of a dict at a key known at run time."""
+        deep: Any = self.program.deep_kind(obj)
+        item = value_kind(deep, self.fresh) if isinstance(deep, DictOfKinds) and not self.program.escaped else None
+        return self.apply(expr, Load(expr.index), (expr.value,), (obj,), shapeless(item) if item else Unknown())
 
     def _observed_item(self, expr: ir.Item | ir.Attr, obj: Observed, key: Any) -> Resolved:
         """The item of an observed container at a constant key; of a parameter's own container it is a `PathLoad`."""

@@ -29,6 +29,7 @@ from adcompiler.lattice import (
     Kind,
     Known,
     ListOf,
+    MapOf,
     Number,
     Observed,
     TupleOf,
@@ -330,7 +331,10 @@ class Program:
         names = Names(_identifiers(source))
         scope = scope_of(source.node)
         self.rebound |= {(id(cells.get(name, globals_)), name) for name in scope.outer}
-        function = lower(source, frozenset(cells) | frozenset(captures), names)
+        assumed: set[str] = set()
+        function = lower(source, frozenset(cells) | frozenset(captures), names, globals_, assumed)
+        for used in sorted(assumed):
+            self.global_kind(globals_, used)
         function = ir.Function(
             function.name,
             (*captures, *function.params),
@@ -424,6 +428,8 @@ def canonical(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
                 return ListOf(None if items is None else tuple(map(renamed, items)), renamed(item))
             case DictOfKinds(keys, items):
                 return DictOfKinds(keys, tuple(map(renamed, items)))
+            case MapOf(item):
+                return MapOf(renamed(item))
             case Observed():
                 return replace(kind, holder=None)
         return kind
@@ -445,6 +451,8 @@ def shape_numbers(kinds: tuple[Kind, ...]) -> dict[Any, Any]:
             case ListOf(items, item):
                 for a, b in zip(kind.items or (), items or (), strict=True):
                     visit(a, b)
+                visit(kind.item, item)
+            case MapOf(item):
                 visit(kind.item, item)
 
     for kind, canon in zip(kinds, canonical(kinds), strict=True):

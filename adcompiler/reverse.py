@@ -9,7 +9,7 @@ from typing import Any
 from adcompiler import ir
 from adcompiler.alias import alias
 from adcompiler.bars import Bar, Code, State
-from adcompiler.callees import Build, Copied, Dynamic, Load, Make, PairCall, PathLoad, RuleCall
+from adcompiler.callees import Build, Copied, Dynamic, Gathered, Load, Make, PairCall, PathLoad, RuleCall
 from adcompiler.cotangents import SNAPSHOT
 from adcompiler.errors import MutationError, NoRuleError, refuse
 from adcompiler.instantiate import Filler, Instance
@@ -57,6 +57,8 @@ class Reverser(Structures, ABC):
         bar = self.take(stmt.target, state)
         if bar is None or not self.is_active(stmt.value):
             return [stmt], [], state
+        if isinstance(stmt.value, ir.Apply) and isinstance(stmt.value.callee, Gathered):
+            return [stmt], self.gathered(stmt, stmt.value, bar, state), state
         if stmt.kind is not None:
             self.sizes[stmt.target] = stmt.kind
         before = self.materialise_all(state, after=True) if bar.maybe else []

@@ -17,10 +17,33 @@ from adcompiler.bars import Bar, Code, State
 from adcompiler.callees import Backwards, Enumerated, Field, Over, Zipped
 from adcompiler.cotangents import ACCUMULATE, LEN, is_there
 from adcompiler.decide import is_basic_index
-from adcompiler.lattice import Array, Closure, Kind, ListOf, Observed, TupleOf, Unknown, is_real, ndim_of, numeric
+from adcompiler.lattice import (
+    Array,
+    Closure,
+    DictOfKinds,
+    Kind,
+    ListOf,
+    MapOf,
+    Observed,
+    TupleOf,
+    Unknown,
+    is_real,
+    ndim_of,
+    numeric,
+)
 from adcompiler.places import is_mutable
 from adcompiler.runtime import add_at, scatter
-from adcompiler.runtime.containers import add_item, array_shape, from_items, one_item, owned, owned_items, owned_list
+from adcompiler.runtime.containers import (
+    add_item,
+    array_shape,
+    from_items,
+    one_item,
+    owned,
+    owned_dict,
+    owned_items,
+    owned_list,
+    real_part,
+)
 from adcompiler.saving import Region
 from adcompiler.tracking import Tracking
 
@@ -115,6 +138,42 @@ class Structures(Tracking):
                 else:
                     self.add(param, display, state, code, maybe=self.tracks, kind=kind)
         return code
+
+    # --- collecting -------------------------------------------------------------------------------------
+
+    def gathered(self, stmt: ir.Assign, value: ir.Apply, bar: Bar, state: State) -> Code:
+        """The cotangent of what statements have collected, as a new list or dict from which their reverse takes."""
+        into, y_bar = value.args[0].id, ir.Name(self.bar(stmt.target))
+        if is_dict(stmt.kind):
+            held = ir.Call(ir.Static(owned_dict, "owned_dict"), (y_bar,))
+        elif bar.maybe:
+            length = ir.Name(self.saver.fact(stmt.target, "len", ir.Call(LEN, (ir.Name(stmt.target),)), True))
+            held = ir.Call(ir.Static(owned_list, "owned_list"), (y_bar, length))
+        else:
+            held = ir.Call(ir.Static(list, "list"), (y_bar,))
+        state[into] = Bar(owned=True, dense=bar.dense and not bar.maybe, complex=bar.complex)
+        return [ir.Assign(self.bar(into), held)]
+
+    def stmt_Collect(self, stmt: ir.Collect, state: State, region: Region) -> tuple[Code, Code, State]:
+        into = ir.Name(stmt.into)
+        if stmt.key is None:
+            forward: ir.Stmt = ir.Do(ir.Call(ir.Attr(into, "append"), (stmt.value,)), stmt.origin)
+        else:
+            forward = ir.Store(ir.Item(into, stmt.key), stmt.value, None, stmt.origin)
+        bar = state.get(stmt.into)
+        if bar is None:
+            return [forward], [], state
+        code: Code = []
+        # The last one that was collected is taken first; of equal keys it is the one that stayed.
+        which = () if stmt.key is None else (self.primal(stmt.key), ir.Const(None))
+        taken: ir.Expr = ir.Call(ir.Attr(ir.Name(self.bar(stmt.into)), "pop"), which)
+        if not isinstance(stmt.value, ir.Name) or stmt.value.id not in self.active:
+            return [forward], [ir.Do(taken)], state
+        if bar.complex and numeric(stmt.kind) is not None and is_real(stmt.kind):
+            taken = ir.Call(ir.Static(real_part, "real_part"), (taken,))
+        maybe = stmt.key is not None or not bar.dense
+        self.add(stmt.value.id, taken, state, code, maybe=maybe, kind=stmt.kind)
+        return [forward], code, state
 
     # --- unpacking --------------------------------------------------------------------------------------
 
@@ -232,9 +291,11 @@ class Structures(Tracking):
         if have is not None and have.owned:
             code.append(self.in_place(name, kind, saved, index_kind, y_bar))
             return
-        if numeric(kind) is None:
+        if is_dict(kind):
+            value: ir.Expr = ir.DictOf(((saved, y_bar),))
+        elif numeric(kind) is None:
             length = self.length_fact(name)
-            value: ir.Expr = ir.Call(ir.Static(one_item, "one_item"), (length, saved, y_bar))
+            value = ir.Call(ir.Static(one_item, "one_item"), (length, saved, y_bar))
         else:
             value = ir.Call(ir.Static(scatter, "scatter"), (y_bar, saved, self.shape_fact(name, after=False)))
         self.sizes[name] = kind
@@ -252,6 +313,9 @@ class Structures(Tracking):
         if isinstance(kind, Unknown):
             added = ir.Call(ir.Static(add_item, "add_item"), (ir.Name(self.bar(name)), index, value))
             return ir.Assign(self.bar(name), added)
+        if is_dict(kind):
+            have = ir.Call(ir.Attr(ir.Name(self.bar(name)), "get"), (index,))
+            return ir.Store(place, ir.Call(ACCUMULATE, (have, value)))
         if numeric(kind) is None:
             return ir.Store(place, ir.Call(ACCUMULATE, (place, value)))
         surely_array = isinstance(numeric(kind), Array) and bool(ndim_of(kind))
@@ -274,6 +338,8 @@ class Structures(Tracking):
         have: ir.Expr = ir.Const(None) if bar is None else ir.Name(self.bar(name))
         if isinstance(kind, Unknown):
             value: ir.Expr = ir.Call(ir.Static(owned_items, "owned_items"), (have, self.form_fact(name)))
+        elif is_dict(kind):
+            value = ir.Call(ir.Static(owned_dict, "owned_dict"), (have,))
         elif numeric(kind) is None:
             value = ir.Call(ir.Static(owned_list, "owned_list"), (have, self.length_fact(name)))
         else:
@@ -338,6 +404,11 @@ def _only_new_axes(index: Any) -> bool:
     whole = [p for p in parts if p == ir.Slice(None, None, None)]
     new = [p for p in parts if isinstance(p, ir.Const) and p.value is None]
     return bool(new) and len(whole) + len(new) == len(parts)
+
+
+def is_dict(kind: Any) -> bool:
+    """Whether a kind is that of a dict."""
+    return isinstance(kind, DictOfKinds | MapOf) or (isinstance(kind, Observed) and isinstance(kind.value, dict))
 
 
 def _length(kind: Any) -> int | None:

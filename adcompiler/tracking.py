@@ -149,7 +149,7 @@ class Tracking(Cotangents):
             code.append(self.materialise(stmt.target, after=True, maybe=bar.maybe))
 
     def place_call(self, stmt: ir.Assign, value: ir.Apply, state: State) -> tuple[Code, Code, State]:
-        """A read or write of a place: `value, saved = append(xs, v)`; in the reverse `v_bar, = append_bar(saved, ...)`."""
+        """A read or write of a place: `value, saved = append(xs, v)`, reversed by `v_bar, = append_bar(saved, ...)`."""
         code: Code = []
         self.seed(stmt, state, code)
         operation = value.callee.operation

@@ -29,16 +29,17 @@ def nothing():
 
 
 def comprehension(x):
-    return sum([v * v for v in x])  # here
+    return sum({v * v for v in x})  # here
 
 
 def generator_expression(x):
-    return sum(v * v for v in x)  # here
+    squares = (v * v for v in x)  # here
+    return next(squares) + next(squares)
 
 
 def dict_comprehension(x):
-    d = {i: v for i, v in enumerate(x)}  # here
-    return d[0]
+    d = {v: 1.0 for v in x}  # here
+    return sum(d)
 
 
 def try_statement(x):
