@@ -11,7 +11,7 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.callees import WRITERS, Dynamic, InertCall, RuleCall
-from adcompiler.construct import ConstructResolver
+from adcompiler.newobjects import NewObjectResolver
 from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
@@ -38,7 +38,7 @@ _CONTAINERS = (list, dict, collections.deque, collections.defaultdict, collectio
 _FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
 
 
-class CallResolver(ConstructResolver):
+class CallResolver(NewObjectResolver):
     """Resolves all operations."""
 
     def call(self, expr: ir.Call) -> Resolved:

@@ -27,7 +27,7 @@ class ConstructResolver(ObjectResolver):
 
     def _constructed(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
         """A call that makes a record, or None."""
-        if isinstance(function, type) and is_named_tuple(function) and _is_generated(member(function, "__new__")):
+        if isinstance(function, type) and is_named_tuple(function) and is_generated(member(function, "__new__")):
             return self._tuple(expr, function)
         if isinstance(function, type) and _is_plain_dataclass(function):
             return self._record(expr, function)
@@ -132,7 +132,7 @@ class ConstructResolver(ObjectResolver):
         return self.apply(expr, Copied(), expr.args, (kind,), new)
 
 
-def _is_generated(function: Any) -> bool:
+def is_generated(function: Any) -> bool:
     """Whether a method was written by `dataclass` or `namedtuple`."""
     code = getattr(function, "__code__", None)
     return code is not None and code.co_filename.startswith("<string")
@@ -142,7 +142,7 @@ def _is_plain_dataclass(cls: type) -> bool:
     """Whether making an instance of a dataclass only sets its fields."""
     return (
         dataclasses.is_dataclass(cls)
-        and _is_generated(member(cls, "__init__"))
+        and is_generated(member(cls, "__init__"))
         and member(cls, "__new__") is object.__new__
         and type(cls).__call__ is type.__call__
         and not hasattr(cls, "__post_init__")

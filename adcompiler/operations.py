@@ -186,7 +186,7 @@ class OperationResolver(RuleResolver, PlaceResolver):
 
     def _container_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:  # noqa: C901  one case per kind
         """An item of something that is no number."""
-        if isinstance(obj, Heap):
+        if isinstance(obj, Heap) and self.container_class(obj) is not None:
             return self.heap_item(expr, obj, index)
         if self.program.writes_places and self.program.escaped and self.container_class(obj) is not None:
             return self.place_call(expr, places.LOAD_ITEM, (expr.value, expr.index), (obj, index), Unknown())

@@ -7,7 +7,7 @@ cotangent for each operand after the object. The entries of the object in the ta
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -29,6 +29,9 @@ class Operation:
     stores: bool = True
 
 
+# Containers whose items and methods are Python's own; those of a subclass may do anything.
+CONTAINERS = frozenset({list, dict, deque, defaultdict, OrderedDict})
+
 _NUMBERS = (int, float, complex, np.number)
 
 
@@ -38,7 +41,7 @@ def _refuse_array(obj: Any) -> None:
             "an array is written into\nWriting into arrays is not differentiated yet.\n"
             "Make a new value: np.where, np.stack or np.concatenate."
         )
-    if not isinstance(obj, list | dict | deque):
+    if type(obj) not in CONTAINERS:
         raise UnsupportedSyntaxError(
             f"an item of a {type(obj).__qualname__} is written\nOnly items of lists and dicts are followed.\n"
             "Keep the values in a list or a dict."
@@ -92,6 +95,11 @@ def delete_item_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
 
 def load_item(obj: Any, key: Any) -> tuple[Any, Any]:
     """`obj[key]`."""
+    if type(obj) not in CONTAINERS:
+        raise UnsupportedSyntaxError(
+            f"an item of a {type(obj).__qualname__} is read\nOnly items of lists and dicts are followed here.\n"
+            "Keep the values in a list or a dict."
+        )
     born = isinstance(obj, defaultdict) and key not in obj
     value = obj[key]
     if isinstance(key, slice):
@@ -214,6 +222,11 @@ def init_attribute(obj: Any, name: str, value: Any) -> tuple[None, Any]:
     """A field of an object that is being made: also of one that is frozen."""
     object.__setattr__(obj, name, value)
     return None, (obj, name)
+
+
+def new_object(cls: type) -> Any:
+    """An object of a class, before its `__init__`."""
+    return object.__new__(cls)
 
 
 def load_attribute(obj: Any, name: str) -> tuple[Any, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 from adcompiler.runtime import dynamic
 from adcompiler.runtime.bars import Bars, as_it_was, hold, is_place
 from adcompiler.runtime.members import ABSENT, has_plain_fields, is_field, member
-from adcompiler.runtime.places import CONCATENATE, LOAD_ATTRIBUTE, LOAD_ITEM, METHODS, Operation
+from adcompiler.runtime.places import CONCATENATE, CONTAINERS, LOAD_ATTRIBUTE, LOAD_ITEM, METHODS, Operation
 from adcompiler.runtime.tangents import accumulate
 
 _compile: Callable[..., Any]
@@ -73,10 +73,10 @@ def _of_getter(getter: Any, more: tuple[Any, ...]) -> dynamic.Resolved:
 def _operation(f: Any, args: tuple[Any, ...]) -> tuple[Operation | None, Any]:
     """The operation on places that a call is, and the object if it is a method's."""
     owner = getattr(f, "__self__", None)
-    if isinstance(f, types.BuiltinMethodType) and isinstance(owner, list | dict | deque):
+    if isinstance(f, types.BuiltinMethodType) and type(owner) in CONTAINERS:
         cls = next(c for c in (list, dict, deque) if isinstance(owner, c))
         return METHODS[cls].get(f.__name__), owner
-    if f is operator.getitem and isinstance(args[0], list | dict | deque):
+    if f is operator.getitem and type(args[0]) in CONTAINERS:
         return LOAD_ITEM, None
     if f is operator.add and isinstance(args[0], list) and isinstance(args[1], list):
         return CONCATENATE, None
