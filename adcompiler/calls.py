@@ -30,6 +30,7 @@ from adcompiler.lattice import (
 )
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.runtime import places
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.transfer import result_kind
 
@@ -143,6 +144,8 @@ class CallResolver(NewObjectResolver):
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
             return self.apply(expr, InertCall("stop_gradient"), operands, kinds, kind)
+        if function is places.cell:
+            return self.new_cell(expr, kinds)
         if function is operator.delitem:
             return self.deleted(expr, kinds)
         if function in _CONTAINERS:

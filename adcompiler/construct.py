@@ -16,7 +16,7 @@ from typing import Any
 from adcompiler import ir
 from adcompiler.binding import BindError, bind_call
 from adcompiler.callees import Build, Copied, Make
-from adcompiler.lattice import DictOfKinds, Instance, Kind, ListOf, Observed, TupleOf, Unknown, class_of, numeric
+from adcompiler.lattice import DictOfKinds, Heap, Instance, Kind, ListOf, Observed, TupleOf, Unknown, class_of, numeric
 from adcompiler.objects import ObjectResolver
 from adcompiler.resolve import Resolved
 from adcompiler.runtime.members import ABSENT, is_named_tuple, member
@@ -126,7 +126,7 @@ class ConstructResolver(ObjectResolver):
         cls = class_of(kind)
         if cls is not None and any(member(cls, name) is not ABSENT for name in ("__copy__", "__deepcopy__")):
             return None
-        if numeric(kind) is None and not isinstance(kind, Observed | Instance | TupleOf | ListOf | DictOfKinds):
+        if numeric(kind) is None and not isinstance(kind, Heap | Observed | Instance | TupleOf | ListOf | DictOfKinds):
             return None
         new = replace(kind, holder=None) if isinstance(kind, Observed) else kind
         return self.apply(expr, Copied(), expr.args, (kind,), new)

@@ -120,6 +120,10 @@ class Inference(CallResolver):
         return method(stmt, env)  # type: ignore[no-any-return]
 
     def stmt_Assign(self, stmt: ir.Assign, env: Env) -> tuple[ir.Block, Env]:
+        if stmt.augmented:
+            grown = self.grown(stmt)
+            if grown is not None:
+                return grown, env
         value, kind = self.value(stmt.value)
         if stmt.augmented and kind is not None:
             held = env.get(stmt.target)

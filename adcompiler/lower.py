@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
+from dataclasses import replace
 from collections.abc import Callable
 from typing import Any
 
 import gast
 
 from adcompiler import ir
+from adcompiler.cells import with_cells
 from adcompiler.comprehend import Comprehender, as_list
 from adcompiler.errors import Origin
 from adcompiler.names import Names
 from adcompiler.normalise import BINARY
 from adcompiler.parse import Source, origin_of
+from adcompiler.runtime import places
 from adcompiler.scope import bindings, own_nodes, parameters, scope_of
 
 _WHAT = {
@@ -39,8 +42,10 @@ def lower(
 
     The names of globals and builtins whose meaning in `globals_` was used are added to `assumed`.
     """
-    node = source.node
+    node, own_cells = with_cells(source.node)
+    source = replace(source, node=node)
     scope = scope_of(node)
+    scope = replace(scope, bound=scope.bound | set(own_cells))
     lowering = Lowering(source, scope, cells, names)
     lowering.globals = globals_ or {}
     lowering.assumed = set() if assumed is None else assumed
@@ -50,7 +55,17 @@ def lower(
         body = lowering.block(lambda: lowering.returns(node.body, node.body))
     else:
         body = lowering.body(node.body)
+    body = (*_made_cells(own_cells, parameters(node), origin_of(node, source)), *body)
     return ir.Function(source.name, parameters(node), body, source, scope.bound, cells, origin_of(node, source))
+
+
+def _made_cells(own: tuple[str, ...], params: tuple[str, ...], origin: Origin) -> ir.Block:
+    """The places of variables that nested functions rebind; a parameter's holds the argument."""
+    make = ir.Static(places.cell, "cell")
+    return tuple(
+        ir.Assign(name, ir.Call(make, (ir.Const(name), *([ir.Name(name)] if name in params else []))), origin)
+        for name in own
+    )
 
 
 class Lowering(Comprehender):

@@ -339,7 +339,7 @@ class Program:
             function.name,
             (*captures, *function.params),
             function.body,
-            source,
+            function.source,
             function.locals | frozenset(captures),
             frozenset(cells) - frozenset(captures),
             function.origin,

@@ -97,7 +97,9 @@ class Reverser(Structures, ABC):
             case ir.Apply(callee=Build()):
                 self.built(value, y_bar, bar, state, code)
             case ir.Apply(callee=Copied(), args=(ir.Name(name),)):
-                self.add(name, y_bar, state, code, kind=stmt.kind)
+                rest = self.given(name, y_bar, value.kinds[0], code)
+                if rest is not None:
+                    self.add(name, rest, state, code, maybe=rest is not y_bar, kind=stmt.kind)
             case ir.Apply(callee=Make(names)):
                 self.made(names, value, y_bar, state, code)
             case ir.Apply(callee=Load(key), args=(ir.Name(container), *_)):

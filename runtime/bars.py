@@ -28,7 +28,15 @@ _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made by Python code
 class Cell:
     """A variable that a nested function rebinds: the place `value` of an object of its own."""
 
-    __slots__ = ("value",)
+    __slots__ = ("name", "value")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute != "value":
+            raise AttributeError(attribute)
+        raise UnboundLocalError(f"cannot access local variable {self.name!r} where it is not associated with a value")
 
 
 class Held:

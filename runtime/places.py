@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.bars import Bars, hold, is_object
+from adcompiler.runtime.bars import Bars, Cell, hold, is_object
 from adcompiler.runtime.errors import MutationError, UnsupportedSyntaxError
 from adcompiler.runtime.tangents import accumulate
 
@@ -229,6 +229,24 @@ def new_object(cls: type) -> Any:
     return object.__new__(cls)
 
 
+def cell(name: str, *value: Any) -> tuple[Cell, Any]:
+    """A variable that nested functions rebind, as an object; of a parameter it holds the argument."""
+    made = Cell(name)
+    if value:
+        (made.value,) = value
+    return made, made
+
+
+def plain_cell(name: str, *value: Any) -> Cell:
+    """The same, where no derivative is involved."""
+    return cell(name, *value)[0]
+
+
+def cell_bar(made: Cell, _: Any, bars: Bars) -> tuple[Any, ...]:
+    """The argument was all that was in it."""
+    return (bars.take(made, "value"),)
+
+
 def load_attribute(obj: Any, name: str) -> tuple[Any, Any]:
     """`obj.name`."""
     return getattr(obj, name), (obj, name)
@@ -283,6 +301,63 @@ class Moved:
 def _moved(obj: Any, run: Callable[[], Any], sources: list[int], new: Any) -> tuple[Any, Any]:
     value = run()
     return value, Moved(obj, sources, len(new))
+
+
+def make(cls: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """`deque(values, maxlen)`, `defaultdict(factory, pairs)`, `OrderedDict(pairs)`: a container of given contents."""
+    value = cls(*args, **kwargs)
+    at = 1 if cls is defaultdict else 0
+    return value, (value, args, at, hold(args[at]) if len(args) > at else None, list(kwargs))
+
+
+def make_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
+    """The entries of the container go to what it was made of."""
+    value, args, at, held, names = saved
+    own = bars.release_items(value)
+    by_name = [own.pop(name, None) if isinstance(value, dict) else None for name in names]
+    cts: list[Any] = [None] * len(args)
+    if own:
+        source = args[at]
+        if isinstance(value, dict) and isinstance(source, dict):
+            bars.give(held, own)
+        elif isinstance(value, dict):
+            cts[at] = _pairs(source, held, own, bars)
+        elif isinstance(source, list | tuple | deque | np.ndarray):
+            shift = len(source) - len(value) if held is None else held_count(held, source) - len(value)
+            items = [own.get(i - shift) for i in range(len(source))]
+            rest = bars.give(held if held is not None else None, items) if isinstance(source, tuple) else items
+            cts[at] = rest if not isinstance(source, list | deque) else bars.give(held, items)
+        else:
+            raise _unreadable(source)
+    return (*cts, *by_name)
+
+
+def _pairs(source: Any, held: Any, own: dict[Any, Any], bars: Bars) -> Any:
+    """The cotangent of the pairs that a dict was made of: each value's, where no later pair has its key."""
+    if not isinstance(source, list | tuple):
+        raise _unreadable(source)
+    last = {key: i for i, (key, _) in enumerate(source)}
+    items: list[Any] = [None] * len(source)
+    for key, i in last.items():
+        items[i] = (None, own.get(key))
+    return bars.give(held, items) if held is not None else items
+
+
+def held_count(held: Any, source: Any) -> int:
+    """The number of items that a sequence had."""
+    return int(getattr(held, "count", len(source))) if not isinstance(held, tuple) else len(source)
+
+
+def _unreadable(source: Any) -> Exception:
+    return UnsupportedSyntaxError(
+        f"a container made of a {type(source).__qualname__} holds values with derivatives\n"
+        "Only lists, tuples and dicts are followed there.\nMake a list of it first."
+    )
+
+
+def extend_in_place(obj: Any, values: Any) -> None:
+    """`obj += values` of a list, where no derivative is involved."""
+    obj.extend(values)
 
 
 def _spliced(obj: Any, key: Any, new: list[Any]) -> list[int]:
@@ -513,6 +588,12 @@ def update_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
     return (None,) * len(others) + tuple(by_name)
 
 
+def move_to_end(obj: Any, key: Any, last: bool = True) -> tuple[None, None]:
+    """`obj.move_to_end(key, last)`: the places stay what they are."""
+    obj.move_to_end(key, last)
+    return None, None
+
+
 def pop_item(obj: Any) -> tuple[Any, Any]:
     """`obj.popitem()`."""
     key, value = obj.popitem()
@@ -533,6 +614,8 @@ LOAD_ITEM = Operation("load_item", load_item, load_item_bar, stores=False)
 UPDATE_ITEM = Operation("update_item", update_item, lambda s, y, b: (*update_item_bar(s, y, b), None))
 STORE_ATTRIBUTE = Operation("store_attribute", store_attribute, store_attribute_bar)
 INIT_ATTRIBUTE = Operation("init_attribute", init_attribute, store_attribute_bar)
+MAKE = Operation("make", make, make_bar)
+CELL = Operation("cell", cell, cell_bar)
 LOAD_ATTRIBUTE = Operation("load_attribute", load_attribute, load_attribute_bar, stores=False)
 UPDATE_ATTRIBUTE = Operation("update_attribute", update_attribute, lambda s, y, b: (*update_item_bar(s, y, b), None))
 CONCATENATE = Operation("concatenate", concatenate, concatenate_bar, stores=False)
@@ -561,5 +644,6 @@ METHODS: dict[type, dict[str, Operation]] = {
         "setdefault": Operation("set_default", set_default, set_default_bar),
         "update": Operation("update", update, update_bar),
         "clear": Operation("clear", clear, lambda saved, y, bars: ()),
+        "move_to_end": Operation("move_to_end", move_to_end, lambda saved, y, bars: (None, None)),
     },
 }
