@@ -207,6 +207,8 @@ def exponent_bar(c: Any, base: Any, y: Any) -> Any:
         return multiply_strong(c, conj(y * np.log(base)))
     if isinstance(y, complex) and isinstance(base, (float, int)) and base:
         return multiply_strong(c, conj(y * cmath.log(base)))  # Python's floats turn complex
+    if np.iscomplexobj(y):
+        base = np.multiply(base, complex(1.0, 0.0))  # a negative base of a complex power has a logarithm
     regular = np.not_equal(base, 0) if np.iscomplexobj(base) else np.greater(base, 0)
     with _quiet():
         slope = conj(y * np.log(np.where(regular, base, 1.0)))
