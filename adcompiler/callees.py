@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adcompiler import ir
-from adcompiler.lattice import Kind, is_scalar
+from adcompiler.lattice import Kind, is_object, is_scalar
 from adcompiler.rules.registry import Rule
 
 
@@ -113,7 +113,7 @@ class Missing:
 def in_place(stmt: ir.Assign) -> bool:
     """Whether an augmented assignment may write into its target's block; a number can only be rebound."""
     held = stmt.value.kinds[0] if isinstance(stmt.value, ir.Apply) and stmt.value.kinds else stmt.kind
-    return stmt.augmented and not is_scalar(stmt.kind) and not is_scalar(held)
+    return stmt.augmented and not is_scalar(stmt.kind) and not is_scalar(held) and not is_object(held)
 
 
 # --- what a for loop runs over ----------------------------------------------------------------------------

@@ -134,7 +134,7 @@ class ConstructResolver(ObjectResolver):
 
 def is_generated(function: Any) -> bool:
     """Whether a method was written by `dataclass` or `namedtuple`."""
-    code = getattr(function, "__code__", None)
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
     return code is not None and code.co_filename.startswith("<string")
 
 

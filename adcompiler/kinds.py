@@ -150,6 +150,10 @@ class Inference(CallResolver):
             value: ir.Expr = ir.Apply(stmt.value, Build(), stmt.value.items, tuple(kinds), kind)
         else:
             value, kind = self.value(stmt.value)
+            if is_object(kind):
+                what = "unpacking an object"
+                callee = self.missing(UnsupportedSyntaxError, what, "Its items are not followed.", "Read its fields.")
+                value, kind = self.apply(value, callee, (stmt.value,), (kind,), Unknown())
             kind = self.opened(kind)
         return (replace(stmt, value=value, kind=kind),), {**env, **self.noted(self.unpacked(stmt.target, kind))}
 

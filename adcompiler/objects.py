@@ -291,6 +291,8 @@ class ObjectResolver(OperationResolver, FunctionResolver):
             return self.apply(expr, InertCall("a class"), expr.args, kinds, Known(cls))
         if function in (getattr, hasattr) and isinstance(name, str) and name.isidentifier():
             return self._by_name(expr, function, kinds[0], cls, name)
+        if function is getattr and len(kinds) == 2:
+            return self.apply(expr, Dynamic(getattr), expr.args, kinds, Unknown())
         if function is abs:
             return self._unary(expr, "__abs__", kinds[0], cls)
         return None
@@ -345,6 +347,8 @@ class ObjectResolver(OperationResolver, FunctionResolver):
             return None
         left, right = expr.args
         tries = [(a, straight, (left, right))]
+        if self.augments(expr):
+            tries.insert(0, (a, f"__i{straight[2:]}", (left, right)))
         if b is not a and member(b, reflected) is not ABSENT:
             other = (b, reflected, (right, left))
             first = issubclass(b, a) and member(b, reflected) is not member(a, reflected)
@@ -352,7 +356,7 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         for cls, name, args in tries:
             found = member(cls, name)
             function = plain_function(found)
-            if function is None or not has_plain_fields(cls):
+            if function is None or not has_plain_fields(cls) or _is_generated_test(function):
                 continue  # a number or array does not know the other operand's class
             self._guard_class(cls, name, found)
             extra = self.extra[:]
@@ -386,6 +390,17 @@ def _type_of(kind: Kind | None) -> type | None:
     if is_scalar(kind):
         return float
     return np.ndarray if isinstance(numeric(kind), Array | IntArray) else None
+
+
+def _is_generated_test(function: types.FunctionType) -> bool:
+    """Whether a comparison was written by `dataclass`: what comes out has no derivative."""
+    return function.__code__.co_filename == "<string>" and function.__name__ in (
+        "__eq__",
+        "__lt__",
+        "__le__",
+        "__gt__",
+        "__ge__",
+    )
 
 
 def _is_sequence_of_numpy(a: type, b: type) -> bool:

@@ -112,8 +112,14 @@ class OperationResolver(RuleResolver, PlaceResolver):
             whole = kinds[0] if kinds[0] == kinds[1] else Heap(list)
             return self.place_call(expr, places.CONCATENATE, expr.args, kinds, whole)
         if any(isinstance(k, Unknown) or is_object(k) for k in kinds):
+            if self.augments(expr):
+                key = getattr(operator, f"i{key.__name__.strip('_')}", key)
             return self.apply(expr, Dynamic(key), expr.args, kinds, Unknown())
         return self._containers(expr, kinds)
+
+    def augments(self, expr: ir.Expr) -> bool:
+        """Whether an operation is that of `a op= b`."""
+        return isinstance(self.stmt, ir.Assign) and self.stmt.augmented and self.stmt.value is expr
 
     def _containers(self, expr: ir.Op, kinds: list[Any]) -> Resolved:
         """An operator on containers: refused as soon as something in them is active."""

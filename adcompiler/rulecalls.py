@@ -15,6 +15,7 @@ from adcompiler.errors import NoRuleError, UnsupportedSyntaxError
 from adcompiler.lattice import (
     DictOfKinds,
     Heap,
+    Instance,
     Int,
     IntArray,
     Kind,
@@ -25,7 +26,6 @@ from adcompiler.lattice import (
     TupleOf,
     Unknown,
     can_be_active,
-    is_object,
     numeric,
 )
 from adcompiler.program import ANY
@@ -52,7 +52,7 @@ class RuleResolver(Resolver):
             missing = self.missing(NoRuleError, what, "", "Write it another way.")
             return self.apply(expr, missing, operands, self.kinds_of_args(operands), Unknown())
         if callee.key in (sum, max, min) and any(self._holds_containers(b) for b in bound.values()):
-            what = f"{callee.key.__name__}() of lists or tuples"
+            what = f"{callee.key.__name__}() of lists, tuples or objects"
             missing = self.missing(UnsupportedSyntaxError, what, "", "Combine the items in a loop.")
             return self.apply(expr, missing, operands, self.kinds_of_args(operands), Unknown())
         expr, bound = self._as_arrays(expr, rule, bound)
@@ -67,7 +67,7 @@ class RuleResolver(Resolver):
         if len(values) == 1:
             deep: list[Any] = [self.program.deep_kind(k) for k in items if k is not None]
             items = [i for k in deep for i in _items_of(k)]
-        return any(isinstance(k, TupleOf | ListOf | DictOfKinds | Observed | Heap) and not is_object(k) for k in items)
+        return any(isinstance(k, TupleOf | ListOf | DictOfKinds | Observed | Heap | Instance) for k in items)
 
     def _as_arrays(self, expr: ir.Expr, rule: Any, bound: dict[str, Any]) -> tuple[ir.Expr, dict[str, Any]]:
         """Lists given where a rule computes with arrays are made arrays first, as NumPy itself would."""

@@ -11,6 +11,7 @@ import inspect
 import operator
 import types
 import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -34,8 +35,14 @@ _is_inert: Callable[[Any], Any]
 _compile: Callable[..., Any]
 
 _ARITHMETIC = (operator.add, operator.mul, operator.sub, operator.truediv, operator.mod, operator.pow, operator.matmul)
+_CACHED = type(functools.cache(print))
 # Functions that call a closure or partial, by its code or type.
 _callers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+_AUGMENTED = {
+    operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul,
+    operator.itruediv: operator.truediv, operator.ipow: operator.pow, operator.imatmul: operator.matmul,
+    operator.ifloordiv: operator.floordiv, operator.imod: operator.mod,
+}  # fmt: skip
 _NUMBERS = (bool, int, float, complex, np.generic)
 _PLAIN = (list, tuple, type(None), str, bytes, slice, type(Ellipsis), type, np.dtype)
 _OPAQUE = (type, types.ModuleType, types.BuiltinFunctionType, np.ufunc)  # callables that hold no values
@@ -212,9 +219,12 @@ def _without_owner(inner: Resolved, owner: Any) -> Resolved:
 def _by_key(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Resolved:
     """The derivative by rule, by source, or not at all; `backward` gives one cotangent per argument and keyword."""
     count = len(args) + len(kwargs)
+    if key in _AUGMENTED:
+        # `a += b` is an operation of its own where the class of `a` says so, and else `a = a + b`.
+        key = _AUGMENTED[key] if member(type(args[0]), f"__{key.__name__}__") is ABSENT or _is_domain(args[0]) else key
     if _is_inert(key):
         return _plain(key, count)
-    if key is operator.getitem and type(args[0]) in (list, tuple, dict):
+    if key is operator.getitem and _is_plain_container(args[0]):
         return _item(args[0])
     if key in _ARITHMETIC and any(isinstance(a, list | tuple | dict | str) for a in args):
         raise UnsupportedSyntaxError(
@@ -254,6 +264,12 @@ def _item(container: Any) -> Resolved:
     return Resolved(forward, backward)
 
 
+def _is_plain_container(value: Any) -> bool:
+    """Whether a value is a list, tuple, dict or deque whose items are found as in any other."""
+    bases = (list, tuple, dict, deque)
+    return any(isinstance(value, b) and type(value).__getitem__ is b.__getitem__ for b in bases)
+
+
 def foreign_module(function: Any) -> bool:
     """Whether a function belongs to a library whose source is never read."""
     root = (getattr(function, "__module__", None) or "").split(".")[0]
@@ -278,7 +294,7 @@ def _overload(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...]) -> Reso
     """The methods behind an operator on objects of the user's classes, tried in Python's order; None if it has none."""
     name = getattr(key, "__name__", "").strip("_")
     straight, reflected = f"__{name}__", f"__r{name}__"
-    if getattr(operator, straight, None) is not key:
+    if getattr(operator, straight, None) is not key or not any(has_plain_fields(type(a)) for a in args):
         return None
     tries = [(straight, args, False)]
     if key is not operator.getitem and len(args) == 2 and type(args[0]) is not type(args[1]):
@@ -289,7 +305,7 @@ def _overload(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...]) -> Reso
         tries.insert(0 if own else 1, (reflected, args[::-1], True))
     methods = [(member(type(operands[0]), method), operands, swap) for method, operands, swap in tries]
     methods = [m for m in methods if isinstance(m[0], types.FunctionType) and has_plain_fields(type(m[1][0]))]
-    return _first_of(key, methods, wanted) if methods else None
+    return _first_of(key, methods, wanted)
 
 
 def _gives_way(value: Any, cls: type) -> bool:
@@ -308,7 +324,8 @@ def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool
             y, saved = inner.forward(*operands)
             if y is not NotImplemented:
                 return y, (inner.backward, swap, saved)
-        return key(*args), None  # Python's own TypeError
+        key(*args)  # Python's own TypeError, or what somebody else makes of it
+        raise _no_rule(key, list(args))
 
     def backward(record: Any, y_bar: Any) -> Any:
         inner, swap, saved = record
@@ -320,6 +337,11 @@ def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool
 
 def _no_rule(key: Any, foreign: list[Any]) -> NoRuleError:
     name = getattr(key, "__name__", repr(key))
+    if isinstance(key, _CACHED):
+        return NoRuleError(
+            f"{name} keeps its results in a cache, which would keep one derivative for all calls\n"
+            "Remove the cache, or register a rule with @rrule."
+        )
     if foreign:
         kinds = ", ".join(sorted({f"{type(v).__module__}.{type(v).__qualname__}" for v in foreign}))
         return NoRuleError(

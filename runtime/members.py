@@ -64,5 +64,10 @@ def has_plain_fields(cls: type) -> bool:
         return True
     if member(cls, "__getattribute__") is not object.__getattribute__ or hasattr(cls, "__array__"):
         return False
-    written = all(c is object or c.__flags__ & _HEAP_TYPE for c in cls.__mro__)
+    written = all(c is object or (c.__flags__ & _HEAP_TYPE and not _is_made_in_c(c)) for c in cls.__mro__)
     return written and any("__dict__" in vars(c) or "__slots__" in vars(c) for c in cls.__mro__)
+
+
+def _is_made_in_c(cls: type) -> bool:
+    """Whether objects of a class get their contents from C, as those of `functools.lru_cache` do."""
+    return isinstance(vars(cls).get("__new__"), types.BuiltinFunctionType)
