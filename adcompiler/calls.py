@@ -11,7 +11,6 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.callees import WRITERS, Dynamic, InertCall, RuleCall
-from adcompiler.newobjects import NewObjectResolver
 from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
@@ -28,6 +27,7 @@ from adcompiler.lattice import (
     is_object,
     numeric,
 )
+from adcompiler.newobjects import NewObjectResolver
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime import places

@@ -1,4 +1,4 @@
-"""New objects of the user's classes: made empty, then filled by their own `__init__`, which is compiled with its caller.
+"""New objects of the user's classes: made empty, then filled by their own `__init__`, compiled with the caller.
 
 A dataclass whose `__init__` was generated is filled field by field, defaults and factories included, and its
 `__post_init__` is called.  Such objects are places: what is stored in them has its cotangent in the table.

@@ -31,8 +31,7 @@ from adcompiler.lattice import (
 from adcompiler.program import ANY
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.runtime import places
-from adcompiler.runtime.bars import Cell
-from adcompiler.runtime.bars import is_place, is_place_class
+from adcompiler.runtime.bars import Cell, is_place, is_place_class
 
 
 def is_mutable(kind: Kind | None) -> bool:

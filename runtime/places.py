@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.bars import Bars, Cell, hold, is_object
+from adcompiler.runtime.containers import from_items
 from adcompiler.runtime.errors import MutationError, UnsupportedSyntaxError
 from adcompiler.runtime.tangents import accumulate
 
@@ -63,16 +64,34 @@ def store_item(obj: Any, key: Any, value: Any) -> tuple[None, Any]:
     """`obj[key] = value`."""
     _refuse_array(obj)
     if isinstance(key, slice):
-        return _moved(obj, lambda: obj.__setitem__(key, value), _spliced(obj, key, list(value)), value)
+        new = list(value)
+        sources = _spliced(obj, key, new)
+        obj[key] = new
+        return None, (Moved(obj, sources, len(new)), value, hold(value))
     obj[key] = value
     return None, (obj, position(obj, key))
 
 
 def store_item_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
     """The value was all that was in the place."""
-    if isinstance(saved, Moved):
-        return None, saved.reverse(bars)
+    if isinstance(saved[0], Moved):
+        moved, values, held = saved
+        return None, _given_back(values, held, moved.reverse(bars), bars)
     return None, bars.take(*saved)
+
+
+def _given_back(values: Any, held: Any, cts: Any, bars: Bars) -> Any:
+    """The cotangents of values that were read one by one, as that of what they were read from."""
+    if cts is None:
+        return None
+    if isinstance(values, list | deque):
+        bars.give(held, cts)
+        return None
+    if isinstance(values, tuple):
+        return tuple(cts) if held is None else bars.give(held, tuple(cts))
+    if isinstance(values, np.ndarray):
+        return from_items(cts, values.shape)
+    raise _unreadable(values)
 
 
 def delete_item(obj: Any, key: Any) -> tuple[None, Any]:
@@ -305,53 +324,40 @@ def _moved(obj: Any, run: Callable[[], Any], sources: list[int], new: Any) -> tu
 
 def make(cls: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
     """`deque(values, maxlen)`, `defaultdict(factory, pairs)`, `OrderedDict(pairs)`: a container of given contents."""
-    value = cls(*args, **kwargs)
     at = 1 if cls is defaultdict else 0
-    return value, (value, args, at, hold(args[at]) if len(args) > at else None, list(kwargs))
+    source = args[at] if len(args) > at else ()
+    count = len(source) if hasattr(source, "__len__") else 0
+    held = hold(source)
+    value = cls(*args, **kwargs)
+    last = {}
+    if isinstance(value, dict) and isinstance(source, list | tuple):
+        last = {key: i for i, (key, _) in enumerate(source)}  # of equal keys the last one's value stays
+    return value, (value, args, at, held, count, count - len(value), last, list(kwargs))
 
 
 def make_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
     """The entries of the container go to what it was made of."""
-    value, args, at, held, names = saved
+    value, args, at, held, count, shift, last, names = saved
     own = bars.release_items(value)
     by_name = [own.pop(name, None) if isinstance(value, dict) else None for name in names]
     cts: list[Any] = [None] * len(args)
-    if own:
-        source = args[at]
-        if isinstance(value, dict) and isinstance(source, dict):
+    if own and isinstance(value, dict):
+        if isinstance(args[at], dict):
             bars.give(held, own)
-        elif isinstance(value, dict):
-            cts[at] = _pairs(source, held, own, bars)
-        elif isinstance(source, list | tuple | deque | np.ndarray):
-            shift = len(source) - len(value) if held is None else held_count(held, source) - len(value)
-            items = [own.get(i - shift) for i in range(len(source))]
-            rest = bars.give(held if held is not None else None, items) if isinstance(source, tuple) else items
-            cts[at] = rest if not isinstance(source, list | deque) else bars.give(held, items)
         else:
-            raise _unreadable(source)
+            pairs: list[Any] = [None] * count
+            for key, i in last.items():
+                pairs[i] = (None, own.get(key))
+            cts[at] = _given_back(args[at], held, pairs, bars)
+    elif own:
+        cts[at] = _given_back(args[at], held, [own.get(i - shift) for i in range(count)], bars)
     return (*cts, *by_name)
-
-
-def _pairs(source: Any, held: Any, own: dict[Any, Any], bars: Bars) -> Any:
-    """The cotangent of the pairs that a dict was made of: each value's, where no later pair has its key."""
-    if not isinstance(source, list | tuple):
-        raise _unreadable(source)
-    last = {key: i for i, (key, _) in enumerate(source)}
-    items: list[Any] = [None] * len(source)
-    for key, i in last.items():
-        items[i] = (None, own.get(key))
-    return bars.give(held, items) if held is not None else items
-
-
-def held_count(held: Any, source: Any) -> int:
-    """The number of items that a sequence had."""
-    return int(getattr(held, "count", len(source))) if not isinstance(held, tuple) else len(source)
 
 
 def _unreadable(source: Any) -> Exception:
     return UnsupportedSyntaxError(
-        f"a container made of a {type(source).__qualname__} holds values with derivatives\n"
-        "Only lists, tuples and dicts are followed there.\nMake a list of it first."
+        f"the items of a {type(source).__qualname__} carry derivatives and are stored\n"
+        "Only items of lists, tuples and arrays are followed there.\nMake a list of it first."
     )
 
 
@@ -428,16 +434,7 @@ def _extended(saved: Any, bars: Bars) -> tuple[Any, ...]:
         obj, first, count = inner
         taken = [bars.take(obj, first + i) for i in range(count)]
         cts = taken if any(ct is not None for ct in taken) else None
-    if cts is None:
-        return None, None
-    if held is not None and not isinstance(held, tuple):
-        bars.give(held, cts)
-        return None, None
-    if isinstance(values, np.ndarray):
-        from adcompiler.runtime.containers import from_items
-
-        return None, from_items(cts, values.shape)
-    return None, cts
+    return None, _given_back(values, held, cts, bars)
 
 
 def extend_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
