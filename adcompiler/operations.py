@@ -108,7 +108,7 @@ class OperationResolver(RuleResolver, PlaceResolver):
             if is_non_differentiable(key):
                 kind = result_kind("elementwise", as_dict(("a", "b")[: len(kinds)], tuple(kinds)), self.fresh)
                 return self.apply(expr, InertCall("declared without derivative"), expr.args, kinds, kind)
-        if self.program.writes_places and expr.op == "+" and all(self.container_class(k) is list for k in kinds):
+        if self.program.writes_places and expr.op == "+" and all(k and self.container_class(k) is list for k in kinds):
             whole = kinds[0] if kinds[0] == kinds[1] else Heap(list)
             return self.place_call(expr, places.CONCATENATE, expr.args, kinds, whole)
         if any(isinstance(k, Unknown) or is_object(k) for k in kinds):

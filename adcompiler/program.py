@@ -144,7 +144,7 @@ class Program:
         # Whether the program writes into containers or objects: their cotangents are then kept by identity.
         self.writes_places = writes_places
         self.places_active = False
-        self.contents: dict[Hashable, Kind | None] = {}
+        self.contents: dict[tuple[Hashable, Hashable], Kind | None] = {}
         self.loose = False
 
     # --- sources ----------------------------------------------------------------------------------------
@@ -250,8 +250,8 @@ class Program:
         if key is not ANY:
             return join(self.contents.get((kind.site, key)), self.contents.get((kind.site, ANY)))
         merged: Kind | None = None
-        for (site, _), held in self.contents.items():
-            if site == kind.site:
+        for place, held in self.contents.items():
+            if place[0] == kind.site:
                 merged = join(merged, held)
         return merged
 

@@ -78,12 +78,6 @@ def element_write(x):
     return y[0]
 
 
-def append(x):
-    out = []
-    out.append(x[0])  # here
-    return out[0]
-
-
 def augmented_view(x):
     y = x * 2
     row = y[1:]

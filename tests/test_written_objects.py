@@ -216,7 +216,7 @@ def a_parameter_bound_again(x):
         nonlocal x
         x = x * v
 
-    f = lambda y: x * y  # noqa: E731
+    f = lambda y: x * y
     scale(x)
     scale(2.0)
     return f(x)
