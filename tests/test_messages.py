@@ -136,7 +136,6 @@ def starred_place(x):
         (with_statement, UnsupportedSyntaxError),
         (match_statement, UnsupportedSyntaxError),
         (element_write, MutationError),
-        (append, MutationError),
         (augmented_view, MutationError),
         (no_rule, NoRuleError),
         (eval_inside, UnsupportedSyntaxError),
