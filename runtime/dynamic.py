@@ -210,7 +210,7 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
             try:
                 bound = rule.signature.bind(*args, **kwargs)
             except TypeError as error:
-                raise NoRuleError(f"the rule of {rule.name} does not take this call: {error}") from None
+                raise refused_call(key, error) from None
             found = rule.function(*bound.args, **bound.kwargs, **_options(rule, wanted, args, kwargs))
             if found is not NotImplemented:
                 y, pullback = found
@@ -231,6 +231,12 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
         return _aligned(signature, cotangents, args, kwargs)
 
     return Resolved(forward, backward)
+
+
+def refused_call(function: Any, error: TypeError) -> NoRuleError:
+    """The error for a call that is right in Python, and that the function's rule does not take."""
+    name = getattr(function, "__name__", repr(function))
+    return NoRuleError(f"the rule of {name} does not take this call: {error}\nWrite it another way.")
 
 
 def _options(rule: Any, wanted: Any, args: Any, kwargs: Any) -> dict[str, Any]:
