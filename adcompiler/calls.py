@@ -172,8 +172,12 @@ class CallResolver(OperationResolver, FunctionResolver):
         return self.apply(expr, callee, operands, kinds, constructed(key, kinds))
 
     def _ruled(self, expr: ir.Call, callee: RuleCall, args: tuple[ir.Expr, ...], kinds: list[Any]) -> Resolved:
-        """A call with a rule, or, if an operand's kind is not known, one that asks for the rule at run time."""
-        if not any(isinstance(k, Unknown) for k in kinds):
+        """A call with a rule, or, if an operand's kind is not known, one that asks for the rule at run time.
+
+        A rule that takes any keywords is asked at run time too: it returns a dict for them.
+        """
+        any_keywords = any(p.kind is p.VAR_KEYWORD for p in callee.rule.signature.parameters.values())
+        if not any_keywords and not any(isinstance(k, Unknown) for k in kinds):
             return self.rule(expr, callee, args, expr.kwargs)
         if isinstance(expr.func, ir.Attr) and len(args) > len(expr.args):  # a method: its object is the first operand
             keywords = tuple(k for k, _ in expr.kwargs if k)

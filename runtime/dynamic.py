@@ -16,7 +16,7 @@ import numpy as np
 
 from adcompiler.runtime.containers import one_item
 from adcompiler.runtime.errors import NoRuleError, UnsupportedSyntaxError
-from adcompiler.runtime.tangents import unthunk
+from adcompiler.runtime.tangents import Thunk, unthunk
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
 _lookup: Callable[[Any, tuple[type, ...]], tuple[Any, ...]]
@@ -227,8 +227,10 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
             return (None,) * len(wanted)
         if signature is None:
             return pullback(args, y_bar)
-        cotangents = unthunk(pullback(y_bar))
-        return _aligned(signature, cotangents, args, kwargs)
+        cotangents = pullback(y_bar)
+        if isinstance(cotangents, Thunk):
+            cotangents = cotangents.value()
+        return _aligned(signature, cotangents, wanted, args, kwargs)
 
     return Resolved(forward, backward)
 
@@ -259,8 +261,10 @@ def _needs(rule: Any, wanted: Any, args: Any, kwargs: Any) -> tuple[bool, ...]:
     return tuple(flags)
 
 
-def _aligned(signature: inspect.Signature, cotangents: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
-    """The cotangents of a rule's parameters as those of the call's arguments and keywords."""
+def _aligned(
+    signature: inspect.Signature, cotangents: Any, wanted: tuple[bool, ...], args: Any, kwargs: Any
+) -> tuple[Any, ...]:
+    """The cotangents of a rule's parameters as those of the call's arguments and keywords; only of those wanted."""
     by_name = dict(zip(signature.parameters, cotangents, strict=True))
     numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
     marks = signature.bind(*range(len(args)), **numbers)
@@ -268,15 +272,20 @@ def _aligned(signature: inspect.Signature, cotangents: Any, args: Any, kwargs: A
     out: list[Any] = [None] * len(values)
     for name, position in marks.arguments.items():
         ct = by_name[name]
-        if isinstance(position, tuple):
-            for i, p in enumerate(position):
-                out[p] = None if ct is None else _as_real(ct[i], values[p])
-        elif isinstance(position, dict):
-            for key, p in position.items():
-                out[p] = None if ct is None else _as_real(ct[key], values[p])
-        else:
-            out[position] = _as_real(ct, values[position])
+        if isinstance(position, tuple | dict) and isinstance(ct, Thunk) and any(wanted[p] for p in _places(position)):
+            ct = ct.value()
+        for key, p in position.items() if isinstance(position, dict) else enumerate(_places(position)):
+            if wanted[p] and ct is not None:
+                entry = ct[key] if isinstance(position, tuple | dict) else ct
+                out[p] = _as_real(unthunk(entry), values[p])
     return tuple(out)
+
+
+def _places(position: Any) -> Any:
+    """The numbers of the arguments that a parameter is bound to."""
+    if isinstance(position, dict):
+        return position.values()
+    return position if isinstance(position, tuple) else (position,)
 
 
 def _as_real(ct: Any, value: Any) -> Any:
