@@ -18,6 +18,7 @@ from adcompiler.lattice import Closure, Inert, Int, Kind, Known, ListOf, Number,
 from adcompiler.operations import OperationResolver
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.runtime.dynamic import without_rule
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.transfer import result_kind
 
@@ -163,12 +164,7 @@ class CallResolver(OperationResolver, FunctionResolver):
                 "Compute it outside and pass the result.",
             )
             return self.apply(expr, callee, operands, kinds, Unknown())
-        callee = self.missing(
-            NoRuleError,
-            f"{full_name(key, name)} has no derivative rule",
-            "It is not written in Python, and no rule is registered for it.",
-            "Register one with @rrule, or declare it with non_differentiable().",
-        )
+        callee = self.missing(NoRuleError, *without_rule(key, full_name(key, name)))
         return self.apply(expr, callee, operands, kinds, constructed(key, kinds))
 
     def _ruled(self, expr: ir.Call, callee: RuleCall, args: tuple[ir.Expr, ...], kinds: list[Any]) -> Resolved:

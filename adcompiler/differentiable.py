@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from adcompiler.dump import dump
-from adcompiler.errors import NoRuleError, SourceNotFoundError, UnsupportedSyntaxError, refuse
+from adcompiler.errors import NoRuleError, SourceNotFoundError, refuse
 from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.runtime.dynamic import without_rule
 from adcompiler.variants import shown
 
 
@@ -155,44 +156,23 @@ def function_of(f: Any) -> tuple[Any, dict[str, Any]]:
 def _refused(f: Any, name: str) -> Exception:
     """Why something that can be called is not differentiated, and what to write instead."""
     wrap = "Wrap it in a def or a lambda that passes on what is to be differentiated."
-    match f:
-        case Transformed():
-            why = "Derivatives of derivatives are not supported yet."
-            return refuse(
-                UnsupportedSyntaxError,
-                f"{name} cannot be differentiated again",
-                None,
-                why,
-                "Write the first derivative out.",
-            )
-        case types.MethodType():
-            what, why = f"the method {name}", "A method depends on its object."
-            wrap = f"Pass a function: lambda x: {type(f.__self__).__name__.lower()}.{name}(x)."
-        case np.vectorize():
-            what, why = "a function made by np.vectorize", "It calls Python once for each number."
-            wrap = "Write it with operations on whole arrays (np.where for a choice), or as a loop."
-        case type():
-            what, why = f"the class {name}", "Making an object has no derivative of its own."
-        case _ if type(f).__module__ != "numpy" and isinstance(getattr(f, "__wrapped__", None), types.FunctionType):
-            what, why = name, f"It is wrapped by {_class_name(f)}, which has no source."
-            wrap = "Differentiate the function inside, which is its attribute __wrapped__."
-        case functools.partial():
-            what, why = "a functools.partial", "It is an object, not a function."
-        case _ if type(f).__module__ in ("builtins", "numpy"):
-            return refuse(
-                NoRuleError,
-                f"{name} has no derivative rule",
-                None,
-                "It is not written in Python, and no rule is registered for it.",
-                "Register one with @rrule, or declare it with non_differentiable().",
-            )
-        case _:
-            what, why = f"an object of class {type(f).__qualname__}", "It can be called, but is not a function."
+    if isinstance(f, types.MethodType):
+        what, why = f"the method {name}", "A method depends on its object."
+        wrap = f"Pass a function: lambda x: {type(f.__self__).__name__.lower()}.{name}(x)."
+    elif isinstance(f, type):
+        what, why = f"the class {name}", "Making an object has no derivative of its own."
+    elif isinstance(f, functools.partial):
+        what, why = "a functools.partial", "It is an object, not a function."
+    elif isinstance(f, Transformed | np.vectorize) or hasattr(f, "__wrapped__") or _is_in_c(f):
+        what, why, advice = without_rule(f, name)
+        return refuse(NoRuleError, what, None, why, advice)
+    else:
+        what, why = f"an object of class {type(f).__qualname__}", "It can be called, but is not a function."
     return refuse(SourceNotFoundError, f"{what} cannot be differentiated", None, why, wrap)
 
 
-def _class_name(value: Any) -> str:
-    return f"{type(value).__module__}.{type(value).__qualname__}".replace("_lru_cache_wrapper", "lru_cache")
+def _is_in_c(f: Any) -> bool:
+    return type(f).__module__ in ("builtins", "numpy")
 
 
 def store_of(f: Any) -> dict[Any, Any]:

@@ -198,10 +198,24 @@ def _no_rule(key: Any, foreign: list[Any]) -> NoRuleError:
         return NoRuleError(
             f"{name} has no derivative rule for {kinds}\nConvert it to an array, or register a rule with @rrule."
         )
-    return NoRuleError(
-        f"{name} has no derivative rule\nIt is not written in Python, and no rule is registered for it.\n"
-        "Register one with @rrule, or declare it with non_differentiable()."
-    )
+    return NoRuleError("\n".join(without_rule(key, name)))
+
+
+def without_rule(function: Any, name: str) -> tuple[str, str, str]:
+    """What is said of something that can be called, and has neither a rule nor source: what, why, and what to do."""
+    inside = getattr(function, "__wrapped__", None)
+    if hasattr(type(function), "__adcompiler_transform__"):
+        why = "Derivatives of derivatives are not supported yet."
+        return f"{name} has no derivative", why, "Compute it outside and pass the result."
+    if isinstance(function, np.vectorize):
+        what, why = "a function made by np.vectorize has no derivative", "It calls Python once for each number."
+        return what, why, "Write it with operations on whole arrays (np.where for a choice), or as a loop."
+    if isinstance(inside, types.FunctionType) and not foreign_module(function):
+        cls = f"{type(function).__module__}.{type(function).__qualname__}".replace("._lru_cache_wrapper", ".lru_cache")
+        why = f"It is wrapped by {cls}, which has no source."
+        return f"{name} has no derivative rule", why, "Use the function inside, which is its attribute __wrapped__."
+    why = "It is not written in Python, and no rule is registered for it."
+    return f"{name} has no derivative rule", why, "Register one with @rrule, or declare it with non_differentiable()."
 
 
 def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:

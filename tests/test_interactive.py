@@ -13,7 +13,15 @@ import types
 import numpy as np
 import pytest
 
-from adcompiler import SourceNotFoundError, check_gradient, gradient, pullback, rrule, value_and_grad
+from adcompiler import (
+    DifferentiationError,
+    SourceNotFoundError,
+    check_gradient,
+    gradient,
+    pullback,
+    rrule,
+    value_and_grad,
+)
 from adcompiler.errors import UnsupportedSyntaxError
 
 X = np.array([0.5, -1.5, 2.0])
@@ -397,15 +405,54 @@ class TestNoText:
             (lambda f: functools.lru_cache(f), ("functools.lru_cache", "__wrapped__")),
             (lambda f: np.vectorize(f), ("np.vectorize", "whole arrays")),
             (lambda f: dict, ("the class dict", "def or a lambda")),
+            (lambda f: functools.partial(f), ("functools.partial", "def or a lambda")),
+            (lambda f: Layer().call, ("the method call", "lambda x: layer.call(x)")),
+            (lambda f: Layer(), ("an object of class Layer", "def or a lambda")),
+            (lambda f: gradient(f), ("Derivatives of derivatives", "pass the result")),
         ],
-        ids=["lru_cache", "vectorize", "class"],
+        ids=["lru_cache", "vectorize", "class", "partial", "method", "object", "transform"],
     )
     def test_what_is_no_function(self, make, words):
         """What can be called, and has no text of its own."""
-        with pytest.raises(SourceNotFoundError) as caught:
+        with pytest.raises(DifferentiationError) as caught:
             value_and_grad(make(lambda x: x * x))
         for word in words:
             assert word in str(caught.value)
+
+    @pytest.mark.parametrize(
+        ("make", "words"),
+        [
+            (functools.lru_cache, ("functools.lru_cache", "__wrapped__")),
+            (np.vectorize, ("np.vectorize", "whole arrays")),
+            (gradient, ("erivatives of derivatives", "pass the result")),
+        ],
+        ids=["lru_cache", "vectorize", "transform"],
+    )
+    def test_calls_of_it(self, make, words):
+        """Inside a function, whether it is known when compiling or not; the line is shown."""
+        made = make(lambda x: x * x)
+
+        def known(x):
+            return made(x)
+
+        def unknown(x):
+            return make(lambda x: x * x)(x)
+
+        for f in (known, unknown):
+            with pytest.raises(DifferentiationError) as caught:
+                gradient(f)(2.0)
+            assert f'File "{__file__}", line {f.__code__.co_firstlineno + 1}' in str(caught.value)
+            for word in words:
+                assert word in str(caught.value)
+
+
+class Layer:
+    """Something with a method."""
+
+    def call(self, x):
+        return x * x
+
+    __call__ = call
 
 
 math_like = memoryview.tolist
