@@ -16,7 +16,18 @@ import gast
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.callees import Backwards, Build, Counting, Dynamic, Enumerated, Iteration, Over, PairCall, PlaceCall, Zipped
+from adcompiler.callees import (
+    Backwards,
+    Build,
+    Counting,
+    Dynamic,
+    Enumerated,
+    Iteration,
+    Over,
+    PairCall,
+    PlaceCall,
+    Zipped,
+)
 from adcompiler.calls import CallResolver
 from adcompiler.environment import Env, at_head, merge, part_of
 from adcompiler.errors import UnsupportedSyntaxError, refuse
