@@ -88,6 +88,8 @@ def _check_tangible(value: Any) -> None:
             _check_tangible(item)
     elif not isinstance(value, _NUMBERS) and not _is_domain(value) and callable(value) and not _is_inert(value):
         if not _lookup(value, ()) and not isinstance(value, _OPAQUE):
+            if isinstance(value, np.vectorize) or hasattr(value, "__wrapped__"):
+                raise _no_rule(value, [])
             raise UnsupportedSyntaxError(
                 f"a callable of type {type(value).__qualname__} may carry derivatives, and is only known at run time\n"
                 "Call a plain function instead."
