@@ -34,7 +34,7 @@ from adcompiler.callees import (
 )
 from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
 from adcompiler.escape import rebound_after, rebound_between, rebound_late
-from adcompiler.lattice import Closure, DictOfKinds, Inert, Observed, Unknown, can_be_active, is_scalar
+from adcompiler.lattice import Closure, Inert, Unknown, can_be_active, is_scalar
 from adcompiler.lower import Lowering
 from adcompiler.places import is_mutable
 from adcompiler.program import Spec
@@ -248,19 +248,13 @@ class _Analysis:
             spelled = stmt.iterable.spelled if isinstance(stmt.iterable, ir.Apply) else stmt.iterable
             if isinstance(spelled, ir.Call) and getattr(spelled.func, "id", None) == "range":
                 return
-            dicts = [n for n in ir.reads(stmt.iterable) if self.is_dict(n)]
             raise refuse(
                 UnsupportedSyntaxError,
                 "a loop over this value cannot be differentiated",
                 stmt.origin,
                 "Loops run over range, arrays, lists, tuples, zip, enumerate and reversed.",
-                f'Name the keys of the dict: {dicts[0]}["a"].' if dicts else "Loop over indices, or over a list.",
+                "Loop over indices, or over a list.",
             )
-
-    def is_dict(self, name: str) -> bool:
-        """Whether a name is known to hold a dict."""
-        kind = self.spec.name_kinds.get(name)
-        return isinstance(kind, DictOfKinds) or (isinstance(kind, Observed) and type(kind.value) is dict)
 
     def targets(self, target: ir.Target, plan: Any, active: Active) -> Active:
         """The loop targets that are active."""

@@ -111,7 +111,7 @@ def _refused(function: Any) -> Callable[..., Any]:
         raise refuse(
             UnsupportedSyntaxError,
             f"{function.__qualname__} does not fit the version that was just compiled for it",
-            None,
+            definition_of(function),
             "Something it reads changes while it is compiled or called.",
             "Pass what changes as an argument.",
         )

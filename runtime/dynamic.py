@@ -88,12 +88,17 @@ def _check_tangible(value: Any) -> None:
             _check_tangible(item)
     elif not isinstance(value, _NUMBERS) and not _is_domain(value) and callable(value) and not _is_inert(value):
         if not _lookup(value, ()) and not isinstance(value, _OPAQUE):
-            if isinstance(value, np.vectorize) or hasattr(value, "__wrapped__"):
-                raise _no_rule(value, [])
-            raise UnsupportedSyntaxError(
-                f"a callable of type {type(value).__qualname__} may carry derivatives, and is only known at run time\n"
-                "Call a plain function instead."
-            )
+            raise _intangible(value)
+
+
+def _intangible(value: Any) -> Exception:
+    """The error for an object that can be called, and may hold values."""
+    if isinstance(value, np.vectorize) or hasattr(value, "__wrapped__"):
+        return _no_rule(value, [])
+    return UnsupportedSyntaxError(
+        f"a callable of type {type(value).__qualname__} may carry derivatives, and is only known at run time\n"
+        "Call a plain function instead."
+    )
 
 
 def _is_constant(cell: Any, seen: tuple[Any, ...] = ()) -> bool:
