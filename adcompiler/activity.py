@@ -17,11 +17,13 @@ from adcompiler.alias import alias
 from adcompiler.callees import (
     Backwards,
     Build,
+    Copied,
     Dynamic,
     Enumerated,
     InertCall,
     Iteration,
     Load,
+    Make,
     Missing,
     Over,
     PairCall,
@@ -33,7 +35,7 @@ from adcompiler.callees import (
     parts,
 )
 from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
-from adcompiler.escape import rebound_after, rebound_between, rebound_late
+from adcompiler.escape import local_functions, rebound_after, rebound_between, rebound_late
 from adcompiler.lattice import Closure, Inert, Unknown, can_be_active, is_scalar
 from adcompiler.lower import Lowering
 from adcompiler.places import is_mutable
@@ -41,6 +43,8 @@ from adcompiler.program import Spec
 from adcompiler.scope import nonlocals
 
 Active = frozenset[str]
+
+_SETS = ("a set of values",)
 
 
 @dataclass
@@ -186,6 +190,19 @@ class _Analysis:
                 return self.join(self.block(stmt.body, active), self.block(stmt.orelse, active))
             case ir.With():
                 return self.block(stmt.body, active)
+            case ir.Collect():
+                return self.collect(stmt, active)
+            case ir.Gather(target, _, into, body):
+                end = self.block(body, active)
+                if end is not None and into in end and stmt.spelled.what in _SETS:
+                    raise refuse(
+                        UnsupportedSyntaxError,
+                        f"{stmt.spelled.what} that carry derivatives",
+                        stmt.origin,
+                        "A set keeps one of several equal values, and no order.",
+                        "Use a list.",
+                    )
+                return end if end is None or into is None else end | {target} if into in end else end - {target}
             case ir.For() | ir.While():
                 return self.loop(stmt, active)
         return active
@@ -215,6 +232,19 @@ class _Analysis:
             if stmt.target.star is None:
                 return (active - names) | now
         return active | names if self.value(value, active, stmt) else active - names
+
+    def collect(self, stmt: ir.Collect, active: Active) -> Active:
+        if stmt.key is not None and self.atom(stmt.key, active):
+            raise refuse(
+                UnsupportedSyntaxError,
+                "a dict with keys that carry a derivative",
+                stmt.origin,
+                "The derivative would be lost in the keys.",
+                "Use stop_gradient() of the key, or text or integers.",
+            )
+        self.kept_closures([stmt.kind], active, stmt)
+        now = self.value(stmt.value, active, stmt) and can_be_active(stmt.kind)
+        return active | {stmt.into} if now else active
 
     def loop(self, stmt: Any, active: Active) -> Active | None:
         head = active | self.heads.get(id(stmt), frozenset())
@@ -343,7 +373,7 @@ class _Analysis:
                 self.passed_closures(value, active, stmt)
                 self.passed_memory(value, stmt)
                 return self.rounds.visit(spec, on).result
-            case Build():
+            case Build() | Make() | Copied():
                 self.kept_closures(value.kinds, active, stmt)
                 if is_mutable(value.kind):
                     self.hold_active()
@@ -355,6 +385,7 @@ class _Analysis:
                 return can_be_active(value.kind)
             case Dynamic(key) if not callable(key):
                 self.hold_active()
+                self.called_closures(value, active, stmt)
                 return can_be_active(value.kind)
             case RuleCall() | Dynamic() | Load() | PathLoad():
                 return can_be_active(value.kind)
@@ -375,6 +406,18 @@ class _Analysis:
                 rebound = rebound_between(self.spec.body, kind.node, stmt) & set(kind.captures)
                 if rebound & active:
                     raise rebound_late(stmt, rebound & active)
+
+    def called_closures(self, value: ir.Apply, active: Active, stmt: Any) -> None:
+        """What is called at run time may be any local function, which must not capture what is rebound later."""
+        self.kept_closures(value.kinds, active, stmt)
+        unknown = (
+            isinstance(k, Unknown) and self.atom(a, active) for a, k in zip(value.args, value.kinds, strict=True)
+        )
+        if any(unknown):
+            for node, captures in local_functions(self.spec.body):
+                late = rebound_after(self.spec.body, node) & captures & (active | self.ever)
+                if late:
+                    raise rebound_late(stmt, late)
 
     def kept_closures(self, kinds: Any, active: Active, stmt: Any) -> None:
         """A local function that is returned or stored must not capture what is rebound after it was made."""

@@ -18,6 +18,7 @@ from adcompiler.alias import alias
 from adcompiler.bars import Bar, Code, State
 from adcompiler.cotangents import LEN, RANGE, REVERSED
 from adcompiler.definite import definite
+from adcompiler.gathers import gathered
 from adcompiler.lattice import Int, Scalar, is_real, numeric
 from adcompiler.pair import Pair
 from adcompiler.program import Spec
@@ -50,7 +51,12 @@ class Adjoint(Reverser):
         self.pair = pair
         self.activity = activity(spec, pair.mask)
         names = copy.deepcopy(spec.names)
-        body = with_tests_inside(spec.body, self.activity.before, spec.function.locals, names)
+        body = with_tests_inside(
+            gathered(spec.body, self.activity.before, spec.function.locals),
+            self.activity.before,
+            spec.function.locals,
+            names,
+        )
         found = definite(body, frozenset(spec.params))
         user = spec.function.locals | spec.function.cells | frozenset(spec.params)
         names.reserve(["np", "math"])

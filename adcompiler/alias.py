@@ -21,9 +21,11 @@ from adcompiler import ir
 from adcompiler.callees import (
     WRITERS,
     Build,
+    Copied,
     Dynamic,
     InertCall,
     Load,
+    Make,
     Missing,
     PairCall,
     PathLoad,
@@ -242,6 +244,13 @@ class _Builder:
                 self.branch(stmt)
             case ir.With(_, body):
                 self.block(body)
+            case ir.Collect(into, value):
+                self.link(self.env[into], value)
+            case ir.Gather(target, _, into, body):
+                self.block(body)
+                self.stmt = stmt
+                if into is not None:
+                    self.bind_all((target,), [self.resolve(ir.Name(into))])
             case ir.For() | ir.While():
                 self.loop(stmt)
             case ir.Break() | ir.Continue():
@@ -287,7 +296,7 @@ class _Builder:
                 # A container and what it holds are one class; that the container changes is no write of an array.
                 self.link_all(list(value.args))
                 return value.args, False
-            case InertCall("stop_gradient" | "integers") | Build() | Load() | PathLoad():
+            case InertCall("stop_gradient" | "integers") | Build() | Make() | Copied() | Load() | PathLoad():
                 return value.args, False
             case Dynamic(key, _, pure) if pure or (key is not None and not isinstance(key, str)):
                 return value.args, False

@@ -15,6 +15,7 @@ from typing import Any
 from adcompiler.differentiable import (
     Differentiable,
     Transformed,
+    TransformedMethod,
     TransformedRule,
     differentiable,
     function_of,
@@ -25,7 +26,7 @@ from adcompiler.ruled import ruled_gradient, ruled_pullback
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime import dynamic, tracked
 from adcompiler.variants import Variants, shown
-from adcompiler.wanted import Argnums, check_nondiff, plan_gradient, plan_pullback, wanted_names
+from adcompiler.wanted import Argnums, check_nondiff, plan_gradient, plan_pullback, wanted_names, without_first
 
 
 def gradient(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
@@ -61,21 +62,22 @@ def _transform(f: Any, argnums: Any, mode: str, made: Any) -> Callable[..., Any]
     if not isinstance(function, types.FunctionType):
         return TransformedRule(ruled_gradient(function, argnums, mode, options), name, f, made)
     store = store_of(f)
-    key = (mode, argnums)
+    first = options.get("first", ())
+    key = (mode, argnums, len(first))
     variants = store.get(key)
     if variants is None:
-        names = wanted_names(inspect.signature(function, follow_wrapped=False), argnums)
+        names = wanted_names(without_first(inspect.signature(function, follow_wrapped=False), len(first)), argnums)
         check_nondiff(names, options)
         plan = functools.partial(plan_gradient, names)
         single_use = options.get("single_use") is not False
         finisher = functools.partial(grad_finisher, names, isinstance(argnums, tuple), mode)
-        ruled = functools.partial(_ruled, ruled_gradient, function, argnums, mode, options)
+        ruled = functools.partial(_ruled, function, argnums, mode, {**options, "first": first})
         variants = store[key] = Variants(function, plan, finisher, single_use, ruled=ruled)
-    return Transformed(variants, name, f, made)
+    return TransformedMethod(variants, name, f, made, first) if first else Transformed(variants, name, f, made)
 
 
-def _ruled(transform: Any, function: Any, argnums: Any, mode: str, options: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return transform(function, argnums, mode, options)(*args, **kwargs)
+def _ruled(function: Any, argnums: Any, mode: str, options: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return ruled_gradient(function, argnums, mode, options)(*args, **kwargs)
 
 
 def pullback(
@@ -90,28 +92,30 @@ def pullback(
     """
     function, options = function_of(f)
     constant = frozenset(options.get("nondiff", ()))
+    first = options.get("first", ())
     try:
         if not isinstance(function, types.FunctionType):
             return ruled_pullback(function, constant, args, kwargs)
         store = store_of(f)
-        key = ("pullback", single_use)
+        key = ("pullback", single_use, len(first))
         variants = store.get(key)
         if variants is None:
+            constant |= frozenset([*inspect.signature(function, follow_wrapped=False).parameters][: len(first)])
             plan = functools.partial(plan_pullback, constant)
             finisher = functools.partial(pullback_finisher, single_use)
             ruled = functools.partial(_ruled_pullback, function, constant)
             variants = store[key] = Variants(function, plan, finisher, single_use, ruled=ruled)
-        value, make_back = variants(*args, **kwargs)
+        value, make_back = variants(*first, *args, **kwargs)
     except Exception as error:
         raise shown(error)  # noqa: B904  it is the same exception
-    back: Callable[[Any], tuple[Any, ...]] = make_back(len(args))
+    back: Callable[[Any], tuple[Any, ...]] = make_back(len(first), len(first) + len(args))
     return value, back
 
 
 def _ruled_pullback(function: Any, constant: Any, /, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
-    """As the entry of a pullback gives it: the value, and what makes the pullback for a number of arguments."""
+    """As the entry of a pullback gives it: the value, and what makes the pullback for some of the arguments."""
     value, back = ruled_pullback(function, constant, args, kwargs)
-    return value, lambda count: back
+    return value, lambda start, stop: lambda ct: back(ct)[start:stop]
 
 
 def _compile_call(function: Any, wanted: tuple[bool, ...], args: Any, kwargs: Any, shared: bool = False) -> Any:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adcompiler import ir
-from adcompiler.lattice import Kind, is_scalar
+from adcompiler.lattice import Kind, is_object, is_scalar
 from adcompiler.rules.registry import Rule
 
 
@@ -39,12 +39,38 @@ class InertCall:
 
 @dataclass(frozen=True, eq=False)
 class Build:
-    """A tuple, list or dict display."""
+    """A tuple, list or dict display; of a dict with constant keys, these in order."""
+
+    keys: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Make:
+    """A new object whose fields `names` are the operands: a bound method, a partial, an instance of a dataclass."""
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Copied:
+    """A copy of the operand: its cotangent is the operand's."""
+
+
+@dataclass(frozen=True)
+class Field:
+    """The key of a field in a `Load`."""
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Gathered:
+    """A list or dict that statements have collected: its cotangent becomes one that their reverse takes apart."""
 
 
 @dataclass(frozen=True, eq=False)
 class Load:
-    """An item of a container: its cotangent goes into the container's at `key`."""
+    """An item of a container or a `Field` of an object: its cotangent goes into the whole's at `key`."""
 
     key: Any
 
@@ -87,7 +113,7 @@ class Missing:
 def in_place(stmt: ir.Assign) -> bool:
     """Whether an augmented assignment may write into its target's block; a number can only be rebound."""
     held = stmt.value.kinds[0] if isinstance(stmt.value, ir.Apply) and stmt.value.kinds else stmt.kind
-    return stmt.augmented and not is_scalar(stmt.kind) and not is_scalar(held)
+    return stmt.augmented and not is_scalar(stmt.kind) and not is_scalar(held) and not is_object(held)
 
 
 # --- what a for loop runs over ----------------------------------------------------------------------------

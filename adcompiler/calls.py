@@ -13,11 +13,24 @@ from adcompiler import ir
 from adcompiler.callees import WRITERS, Dynamic, InertCall, RuleCall
 from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
-from adcompiler.functions import FunctionResolver
-from adcompiler.lattice import Closure, Inert, Int, Kind, Known, ListOf, Number, Unknown, can_be_active, numeric
-from adcompiler.operations import OperationResolver
+from adcompiler.lattice import (
+    Closure,
+    Inert,
+    Int,
+    Kind,
+    Known,
+    ListOf,
+    Number,
+    Unknown,
+    can_be_active,
+    class_of,
+    is_object,
+    numeric,
+)
+from adcompiler.newobjects import NewObjectResolver
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.runtime import places
 from adcompiler.runtime.dynamic import without_rule
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.transfer import result_kind
@@ -27,7 +40,7 @@ _CONTAINERS = (list, dict, collections.deque, collections.defaultdict, collectio
 _FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
 
 
-class CallResolver(OperationResolver, FunctionResolver):
+class CallResolver(NewObjectResolver):
     """Resolves all operations."""
 
     def call(self, expr: ir.Call) -> Resolved:
@@ -40,17 +53,27 @@ class CallResolver(OperationResolver, FunctionResolver):
             obj = self.value(expr.func.value)[1]
             if obj is None:
                 return self.apply(expr, InertCall("not reached yet"), (), (None,), None)
+            cls = class_of(obj)
+            if cls is not None:
+                return self._method_of(expr, expr.func, obj, cls)
             if not (isinstance(obj, Known) and numeric(obj) is None):
                 return self._method(expr, expr.func, obj, kinds)
         func = self.value(expr.func)[1]
         if func is None:
             return self.apply(expr, InertCall("not reached yet"), (), (None,), None)
+        return self._called(expr, func, kinds)
+
+    def _called(self, expr: ir.Call, func: Kind, kinds: list[Any]) -> Resolved:
+        """A call of a value of the kind `func`."""
         if isinstance(func, Closure):
             if isinstance(func.owner, types.FunctionType) and _is_declared(func.owner):
                 return self.known_call(expr, func.owner, kinds)
             return self._closure(expr, func)
         if isinstance(func, Known):
             return self.known_call(expr, func.value, kinds)
+        cls = class_of(func)
+        if cls is not None and is_object(func):
+            return self._call_object(expr, func, cls)
         return self._dynamic(expr, kinds)
 
     def _dynamic(self, expr: ir.Call, kinds: list[Any], pure: bool = False) -> Resolved:
@@ -122,6 +145,8 @@ class CallResolver(OperationResolver, FunctionResolver):
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
             return self.apply(expr, InertCall("stop_gradient"), operands, kinds, kind)
+        if function is places.cell:
+            return self.new_cell(expr, kinds)
         if function is operator.delitem:
             return self.deleted(expr, kinds)
         if function in _CONTAINERS:
@@ -130,6 +155,11 @@ class CallResolver(OperationResolver, FunctionResolver):
                 return made
         if function is isinstance and len(kinds) == 2:
             return self.apply(expr, InertCall("a test"), expr.args, kinds, isinstance_kind(*kinds))
+        found = self._on_objects(expr, function, kinds) or self._constructed(expr, function, kinds)
+        if found is not None:
+            return found
+        if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
+            return self._on(expr, function.__func__, (ir.Static(function.__self__, "owner"), *expr.args))
         return self._keyed(expr, function, expr.args, kinds, name)
 
     def _keyed(self, expr: ir.Call, key: Any, args: tuple[ir.Expr, ...], kinds: list[Any], name: str) -> Resolved:
@@ -153,7 +183,7 @@ class CallResolver(OperationResolver, FunctionResolver):
         if isinstance(key, types.FunctionType) and module not in LIBRARIES:
             if module in _EFFECTS_ONLY:
                 return self._effect(expr, operands, kinds, "used for its effects", name)
-            return self._source(expr, key)
+            return self._source(expr, key, args)
         if module in _EFFECTS_ONLY and module != "builtins" and not isinstance(key, type):
             return self._effect(expr, operands, kinds, "used for its effects", name)
         if module == "adcompiler":
@@ -173,7 +203,7 @@ class CallResolver(OperationResolver, FunctionResolver):
         A rule that takes any keywords is asked at run time too: it returns a dict for them.
         """
         any_keywords = any(p.kind is p.VAR_KEYWORD for p in callee.rule.signature.parameters.values())
-        if not any_keywords and not any(isinstance(k, Unknown) for k in kinds):
+        if not any_keywords and not any(isinstance(k, Unknown) or is_object(k) for k in kinds):
             return self.rule(expr, callee, args, expr.kwargs)
         if isinstance(expr.func, ir.Attr) and len(args) > len(expr.args):  # a method: its object is the first operand
             keywords = tuple(k for k, _ in expr.kwargs if k)

@@ -5,6 +5,7 @@ Everything here is a function of kinds, and of objects known at compile time; No
 
 from __future__ import annotations
 
+import enum
 import sys
 import types
 from dataclasses import replace
@@ -21,11 +22,13 @@ from adcompiler.lattice import (
     Closure,
     DictOfKinds,
     Inert,
+    Instance,
     Int,
     IntArray,
     Kind,
     Known,
     ListOf,
+    MapOf,
     Number,
     Observed,
     Scalar,
@@ -40,13 +43,17 @@ from adcompiler.scope import loads
 # Modules whose Python functions are never read: their derivative is a rule or nothing.
 LIBRARIES = ("numpy", "scipy", "cupy", "cupyx", "adcompiler")
 
+# Values of which there is one only, so that identity can be decided when compiling.
+_ONE_OF_A_KIND = (type, types.ModuleType, types.NoneType, enum.Enum)
+
 # --- tests ------------------------------------------------------------------------------------------------
 
 
 def identical(a: Kind, b: Kind) -> bool | None:
     """Whether two values are surely the same object, surely not, or unknown."""
-    if isinstance(a, Known) and isinstance(b, Known) and (a.value is None or b.value is None):
-        return a.value is b.value
+    if isinstance(a, Known) and isinstance(b, Known):
+        if isinstance(a.value, _ONE_OF_A_KIND) or isinstance(b.value, _ONE_OF_A_KIND):
+            return a.value is b.value
     for x, y in ((a, b), (b, a)):
         if isinstance(x, Known) and x.value is None and not isinstance(y, Unknown | Inert | Known):
             return False
@@ -63,8 +70,8 @@ def isinstance_kind(value: Kind, classes: Kind) -> Kind:
             return Known(isinstance(v, cls))
         case Array() | IntArray():
             return Known(issubclass(np.ndarray, cls))
-        case TupleOf():
-            return Known(issubclass(tuple, cls))
+        case TupleOf(_, found_class) | Instance(found_class):
+            return Known(issubclass(found_class, cls))
         case ListOf(tuple(), _):
             return Known(issubclass(list, cls))
         case Scalar():
@@ -130,13 +137,15 @@ def renamed(kind: Kind | None, keep: dict[Any, Any], fresh: Any) -> Kind | None:
     match kind:
         case Array() | Number() | IntArray() if kind.shape is not None and kind.shape != ():
             return replace(kind, shape=keep.get(kind.shape, (fresh, kind.shape)))
-        case TupleOf(items):
-            return TupleOf(tuple(renamed(k, keep, fresh) or Unknown() for k in items))
+        case TupleOf(items) | Instance(_, _, items):
+            return replace(kind, items=tuple(renamed(k, keep, fresh) or Unknown() for k in items))
         case ListOf(items, item):
             inner = None if items is None else tuple(renamed(k, keep, fresh) or Unknown() for k in items)
             return ListOf(inner, renamed(item, keep, fresh) or Unknown())
         case DictOfKinds(keys, items):
             return DictOfKinds(keys, tuple(renamed(k, keep, fresh) or Unknown() for k in items))
+        case MapOf(item):
+            return MapOf(renamed(item, keep, fresh) or Unknown())
         case Observed():
             return replace(kind, holder=None)
     return kind

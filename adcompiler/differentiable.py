@@ -18,6 +18,7 @@ from adcompiler.dump import dump
 from adcompiler.errors import NoRuleError, SourceNotFoundError, refuse
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime.dynamic import without_rule
+from adcompiler.runtime.members import member
 from adcompiler.variants import shown
 
 
@@ -107,6 +108,17 @@ class Transformed(Wrapper):
         return f"<{self.__name__}, made by adcompiler>"
 
 
+class TransformedMethod(Transformed):
+    """The same for a bound method or a callable object, which comes `first` among the arguments."""
+
+    def __init__(self, call: Any, name: str, f: Any, made: Any, first: tuple[Any, ...]) -> None:
+        super().__init__(call, name, f, made)
+        self._first = first
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return super().__call__(*self._first, *args, **kwargs)
+
+
 class TransformedRule(Transformed):
     """The same for a function that is not compiled."""
 
@@ -148,9 +160,40 @@ def function_of(f: Any) -> tuple[Any, dict[str, Any]]:
         return f, {**options, "rule": True}
     if isinstance(f, types.FunctionType):
         return f, options
+    called, first = calling(f)
+    if called is not None:
+        function, inner = function_of(called)
+        return function, {**inner, **options, "first": (*first, *inner.get("first", ()))}
     if not callable(f):
         raise TypeError(f"{f!r} is not a function")
     raise _refused(f, getattr(f, "__name__", type(f).__name__))
+
+
+_PLAIN = (types.FunctionType, Differentiable)
+
+
+def calling(f: Any) -> tuple[Any, tuple[Any, ...]]:
+    """The function behind a bound method or callable object, and its first argument."""
+    if isinstance(f, types.MethodType):
+        return (f.__func__, (f.__self__,)) if isinstance(f.__func__, _PLAIN) else (None, ())
+    if isinstance(f, Transformed | np.vectorize):
+        return None, ()
+    called = member(type(f), "__call__")
+    if isinstance(called, _PLAIN) and not lookup(f):
+        return called, (f,)
+    if isinstance(f, functools.partial):
+        return _call_of(f.func), (f,)
+    return None, ()
+
+
+@functools.cache
+def _call_of(function: Any) -> Any:
+    """A function that calls the partial that it is given first; one for each function that a partial is of."""
+
+    def call(f: Any, /, *args: Any, **kwargs: Any) -> Any:
+        return f(*args, **kwargs)
+
+    return call
 
 
 def _refused(f: Any, name: str) -> Exception:
@@ -161,8 +204,6 @@ def _refused(f: Any, name: str) -> Exception:
         wrap = f"Pass a function: lambda x: {type(f.__self__).__name__.lower()}.{name}(x)."
     elif isinstance(f, type):
         what, why = f"the class {name}", "Making an object has no derivative of its own."
-    elif isinstance(f, functools.partial):
-        what, why = "a functools.partial", "It is an object, not a function."
     elif isinstance(f, Transformed | np.vectorize) or hasattr(f, "__wrapped__") or _is_in_c(f):
         what, why, advice = without_rule(f, name)
         return refuse(NoRuleError, what, None, why, advice)
@@ -179,6 +220,9 @@ def store_of(f: Any) -> dict[Any, Any]:
     """Where the variants of a function are kept: on the function itself."""
     if isinstance(f, Differentiable):
         return f._store
+    called, _ = calling(f)
+    if called is not None:
+        return store_of(called)
     try:
         owner, store = f.__dict__.get("__adcompiler_variants__", (None, None))
         if owner is not f:  # functools.wraps copies the attributes of what it wraps

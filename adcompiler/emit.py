@@ -174,6 +174,12 @@ class Emitter:
             return gast.AugAssign(target=target, op=_BINARY[stmt.op](), value=self.expr(stmt.value))
         return gast.Assign(targets=[target], value=self.expr(stmt.value), type_comment=None)
 
+    def stmt_Collect(self, stmt: ir.Collect) -> gast.AST:
+        into = ir.Name(stmt.into)
+        if stmt.key is not None:
+            return self.stmt_Store(ir.Store(ir.Item(into, stmt.key), stmt.value))
+        return gast.Expr(value=self.expr(ir.Call(ir.Attr(into, "append"), (stmt.value,))))
+
     def stmt_If(self, stmt: ir.If) -> gast.AST:
         test, body, orelse = stmt.test, stmt.body, stmt.orelse
         if not body and orelse:

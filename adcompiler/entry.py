@@ -43,6 +43,7 @@ from adcompiler.lattice import (
 from adcompiler.pipeline import Compiled
 from adcompiler.program import Guard, Root
 from adcompiler.runtime.containers import cell_of
+from adcompiler.runtime.walk import fields
 
 _numbers = itertools.count(1)
 
@@ -89,7 +90,7 @@ class _Writer:
         self.bound[name] = value
         return name
 
-    def path(self, path: tuple[Any, ...]) -> str:
+    def path(self, path: tuple[Any, ...]) -> str:  # noqa: C901  one case per step
         """The expression of a path; what was assigned by an earlier guard is named."""
         if path in self.spelled:
             return self.spelled[path]
@@ -106,6 +107,10 @@ class _Writer:
                 return f"len({base})"
             case ("keys",):
                 return f"tuple({base})"
+            case ("fields",):
+                return f"{self.bind(_field_names, 'field_names')}({base})"
+            case ("own", name):
+                return f"({name!r} in {base}.__dict__)"
             case ("inert",):
                 return f"{self.bind(is_inert, 'is_inert')}({base})"
             case ("cell", name):
@@ -118,6 +123,8 @@ class _Writer:
     def root(self, root: Root) -> str:
         if root.form == "arg":
             return root.name
+        if root.form == "object":
+            return self.bind(root.holder, "object")
         if root.form == "default":
             return self.bind(root.holder.value, "default")
         if root.form == "cell":
@@ -154,7 +161,8 @@ class _Writer:
             case Closure(code):
                 return f"type({first}) is {self.bind(cls, 'type')} and {again}.__code__ is {self.bind(code, 'code')}"
             case Observed():
-                return f"type({first}) is {cls.__name__}"
+                spelled = cls.__name__ if cls in (tuple, list, dict) else self.bind(cls, "type")
+                return f"type({first}) is {spelled}"
             case Known(value):
                 return self.known(first, again, value)
         return f"type({first}) is {self.bind(cls, 'type')}"
@@ -173,6 +181,10 @@ class _Writer:
 
     def array(self, cls: type) -> str:
         return f"{self.prefix}ndarray" if cls is np.ndarray else self.bind(cls, "array")
+
+
+def _field_names(value: Any) -> tuple[str, ...]:
+    return tuple(fields(value))
 
 
 def _reader(globals_: dict[str, Any]) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 from adcompiler.lattice import (
     Array,
     Inert,
+    Instance,
     IntArray,
     Kind,
     ListOf,
@@ -56,8 +57,8 @@ def _reclass(kind: Kind, shape: Any) -> Kind:
     match kind:
         case Array() | Number() | IntArray():
             return replace(kind, shape=shape)
-        case TupleOf(items):
-            return TupleOf(tuple(_reclass(k, (shape, i)) for i, k in enumerate(items)))
+        case TupleOf(items) | Instance(_, _, items):
+            return replace(kind, items=tuple(_reclass(k, (shape, i)) for i, k in enumerate(items)))
         case ListOf(items, item):
             return ListOf(
                 items and tuple(_reclass(k, (shape, i)) for i, k in enumerate(items)), _reclass(item, (shape, "*"))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from adcompiler import ir
@@ -34,6 +35,14 @@ def rebound_after(body: ir.Block, node: Any) -> set[str]:
         if isinstance(stmt, ir.For | ir.While) and any(s is order[at] for s in ir.statements((stmt,))):
             names |= ir.bound(stmt)
     return names
+
+
+def local_functions(body: ir.Block) -> Iterator[tuple[Any, frozenset[str]]]:
+    """The functions that a block makes: their definitions and what they capture."""
+    for stmt in ir.statements(body):
+        match stmt:
+            case ir.Define(_, node, captures) | ir.Assign(_, ir.Lambda(node, captures)):
+                yield node, captures
 
 
 def rebound_late(stmt: ir.Stmt, names: set[str]) -> Exception:

@@ -119,8 +119,8 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
         primals = dict(zip(signature.parameters, _at_entry(saved, arguments), strict=True))
         kept: list[Any] = [saved]
 
-        def make_back(count: int) -> Callable[[Any], tuple[Any, ...]]:
-            return lambda ct: back(ct)[:count]
+        def make_back(start: int, stop: int) -> Callable[[Any], tuple[Any, ...]]:
+            return lambda ct: back(ct)[start:stop]
 
         def back(ct: Any) -> tuple[Any, ...]:
             if not kept:

@@ -21,12 +21,14 @@ _MOST_KINDS = 8  # versions of one function
 class FunctionResolver(Resolver):
     """Adds functions that are compiled with their caller to what can be resolved."""
 
-    def _source(self, expr: ir.Call, function: types.FunctionType) -> Resolved:
-        """A call of a function whose source is at hand."""
+    def _source(self, expr: ir.Expr, function: types.FunctionType, args: tuple[ir.Expr, ...] | None = None) -> Resolved:
+        """A call of a function whose source is at hand, by a call or by what stands for one (an attribute)."""
+        given, kwargs = (expr.args, expr.kwargs) if isinstance(expr, ir.Call) else ((), ())
+        args = given if args is None else args
         try:
-            bound = bind_call(signature_of(function), expr.args, expr.kwargs, self._expand, self._expand_dict)
+            bound = bind_call(signature_of(function), args, kwargs, self._expand, self._expand_dict)
         except BindError as error:
-            return self._unbound(expr, function.__name__, str(error))
+            return self._unbound(expr, function.__name__, str(error), args)
         args, kinds = self._packed(bound)
         try:
             if any(k is None for k in kinds):
@@ -37,7 +39,7 @@ class FunctionResolver(Resolver):
             locate(error, self.stmt.origin)  # a helper without source has no line of its own
             return self.apply(expr, Missing(error), args, kinds, Unknown())
         except RecursionError:
-            return self._unbound(expr, function.__name__, "calls itself with ever new kinds")
+            return self._unbound(expr, function.__name__, "calls itself with ever new kinds", args)
         return self._paired(expr, spec, args, kinds, 0)
 
     def _closure(self, expr: ir.Call, closure: Closure) -> Resolved:
@@ -48,7 +50,7 @@ class FunctionResolver(Resolver):
             signature = signature_of(closure.owner) if outside else node_signature(closure.node)
             bound = bind_call(signature, expr.args, expr.kwargs, self._expand, self._expand_dict)
         except BindError as error:
-            return self._unbound(expr, called, str(error), expr.func)
+            return self._unbound(expr, called, str(error), (expr.func, *expr.args))
         args, kinds = self._packed(bound)
         captured, captured_kinds = self._captured(expr.func, closure)
         if closure in captured_kinds or reads_itself(closure):
@@ -92,7 +94,7 @@ class FunctionResolver(Resolver):
             kinds.append(kind)
         return tuple(out), tuple(kinds)
 
-    def _paired(self, expr: ir.Call, spec: Spec, args: Any, kinds: Any, captured: int) -> Resolved:
+    def _paired(self, expr: ir.Expr, spec: Spec, args: Any, kinds: Any, captured: int) -> Resolved:
         """A call of a specialisation."""
         known = tuple(k or Unknown() for k in kinds)
         kind = renamed(spec.result, shape_numbers(known), self.fresh)
@@ -110,10 +112,10 @@ class FunctionResolver(Resolver):
                 "Call it with arguments of one kind.",
             )
 
-    def _unbound(self, expr: ir.Call, name: str, why: str, *more: ir.Expr) -> Resolved:
+    def _unbound(self, expr: ir.Expr, name: str, why: str, args: tuple[ir.Expr, ...]) -> Resolved:
         """A call whose arguments cannot be bound before it runs."""
         callee = self.missing(UnsupportedSyntaxError, f"this call of {name}() {why}", "", "Write the arguments out.")
-        operands = (*more, *expr.args, *(v for _, v in expr.kwargs))
+        operands = self._operands(expr, args)
         return self.apply(expr, callee, operands, self.kinds(operands), Unknown())
 
     def _packed(self, bound: dict[str, Any]) -> tuple[tuple[ir.Expr, ...], tuple[Kind | None, ...]]:

@@ -200,6 +200,33 @@ class Store(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Collect(Stmt):
+    """`into.append(value)`, or `into[key] = value`, where nobody else can see `into` yet."""
+
+    into: str
+    value: Expr
+    key: Expr | None = None
+    origin: Origin | None = None
+    kind: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Gather(Stmt):
+    """`target = spelled`, and the statements that mean the same; `into` is what they collect the result in, if any.
+
+    Where nothing active is collected, the expression stays as the user `spelled` it.
+    """
+
+    target: str
+    spelled: Verbatim
+    into: str | None
+    body: Block
+    origin: Origin | None = None
+    kind: Any = None
+    own_cells: bool = False  # functions inside capture its variables, and may outlive this run of it
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Define(Stmt):
     """A nested `def`, compiled when it is called."""
 
@@ -250,6 +277,8 @@ def blocks(stmt: Stmt) -> tuple[Block, ...]:
             return body, orelse
         case With(_, body):
             return (body,)
+        case Gather():
+            return (stmt.body,)
         case While(head, _, body, orelse):
             return head, body, orelse
     return ()
@@ -266,7 +295,7 @@ def with_blocks(stmt: Stmt, new: tuple[Block, ...]) -> Stmt:
 def bound(stmt: Stmt) -> frozenset[str]:
     """The names that a statement may bind or delete, nested blocks included."""
     match stmt:
-        case Assign(target):
+        case Assign(target) | Gather(target):
             own: tuple[str, ...] = (target,)
         case Unpack(target) | For(target):
             own = target_names(target)
@@ -299,6 +328,10 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
             return stmt.items
         case Store():
             return stmt.value, stmt.place
+        case Collect(_, value, None):
+            return (value,)
+        case Collect(_, value, key) if key is not None:
+            return key, value
     return ()
 
 
@@ -307,6 +340,8 @@ def map_expressions(stmt: Stmt, f: Callable[[Expr], Expr]) -> Stmt:
     match stmt:
         case Assign() | Unpack() | Do() | Return():
             return replace(stmt, value=f(stmt.value))
+        case Collect(_, value, key):
+            return replace(stmt, value=f(value), key=None if key is None else f(key))
         case If() | While():
             return replace(stmt, test=f(stmt.test))
         case For():

@@ -42,13 +42,17 @@ from adcompiler.lattice import (
     Kind,
     Known,
     ListOf,
+    MapOf,
     Number,
     Observed,
     TupleOf,
     Unknown,
+    can_be_active,
+    is_object,
     is_scalar,
     join,
     numeric,
+    shapeless,
 )
 from adcompiler.places import as_assignment
 from adcompiler.program import ANY, Spec
@@ -116,6 +120,10 @@ class Inference(CallResolver):
         return method(stmt, env)  # type: ignore[no-any-return]
 
     def stmt_Assign(self, stmt: ir.Assign, env: Env) -> tuple[ir.Block, Env]:
+        if stmt.augmented:
+            grown = self.grown(stmt)
+            if grown is not None:
+                return grown, env
         value, kind = self.value(stmt.value)
         if stmt.augmented and kind is not None:
             held = env.get(stmt.target)
@@ -142,6 +150,10 @@ class Inference(CallResolver):
             value: ir.Expr = ir.Apply(stmt.value, Build(), stmt.value.items, tuple(kinds), kind)
         else:
             value, kind = self.value(stmt.value)
+            if is_object(kind):
+                what = "unpacking an object"
+                callee = self.missing(UnsupportedSyntaxError, what, "Its items are not followed.", "Read its fields.")
+                value, kind = self.apply(value, callee, (stmt.value,), (kind,), Unknown())
             kind = self.opened(kind)
         return (replace(stmt, value=value, kind=kind),), {**env, **self.noted(self.unpacked(stmt.target, kind))}
 
@@ -180,6 +192,30 @@ class Inference(CallResolver):
         if numeric(kind) is None and kind is not None:
             self.program.escaped = True  # a container changes: what was seen in containers no longer holds
         return (stmt,), env
+
+    def stmt_Collect(self, stmt: ir.Collect, env: Env) -> tuple[ir.Block, Env]:
+        if self.program.writes_places:
+            into = ir.Name(stmt.into)
+            if stmt.key is not None:
+                return self.stmt_Store(ir.Store(ir.Item(into, stmt.key), stmt.value, None, stmt.origin), env)
+            return self.stmt_Do(ir.Do(ir.Call(ir.Attr(into, "append"), (stmt.value,)), stmt.origin), env)
+        kind, held = self.value(stmt.value)[1], env.get(stmt.into)
+        if kind is None:
+            return (stmt,), env
+        empty = held in (ListOf((), Unknown()), DictOfKinds((), ()))
+        before = held.item if isinstance(held, ListOf | MapOf) and not empty else None
+        item = join(before, shapeless(kind), ("collected", id(stmt))) or Unknown()
+        whole = ListOf(None, item) if stmt.key is None else MapOf(item)
+        return (replace(stmt, kind=kind),), {**env, **self.noted({stmt.into: whole})}
+
+    def stmt_Gather(self, stmt: ir.Gather, env: Env) -> tuple[ir.Block, Env | None]:
+        body, end = self.block(stmt.body, env)
+        if end is None:
+            return body, None
+        kind = end.get(stmt.into or stmt.target)
+        if stmt.spelled.what == "a set of values":
+            kind = Unknown() if can_be_active(kind) else Inert()
+        return (replace(stmt, body=body, kind=kind),), {**end, **self.noted({stmt.target: kind})}
 
     def stmt_Delete(self, stmt: ir.Delete, env: Env) -> tuple[ir.Block, Env]:
         return (stmt,), {name: kind for name, kind in env.items() if name not in stmt.names}
@@ -322,13 +358,15 @@ class Inference(CallResolver):
         deep = self.program.deep_kind(kind) if kind is not None else None
         return self.over(iterable, deep)
 
-    def over(self, source: ir.Expr, kind: Kind | None) -> tuple[Any, Kind | None]:
+    def over(self, source: ir.Expr, kind: Kind | None) -> tuple[Any, Kind | None]:  # noqa: C901  one case per kind
         """The plan and item kind of a loop over one value."""
         item: Kind | None = Unknown()
         match kind:
             case None:
                 return Over(source, Unknown(), Unknown()), None
-            case Known(str() | bytes()) | DictOfKinds() | Inert() | Observed(_, dict()):
+            case _ if is_object(kind):
+                return Counting(), Unknown()
+            case Known(str() | bytes()) | DictOfKinds() | MapOf() | Inert() | Observed(_, dict()):
                 return Counting(), Inert()
             case Array() | Number() | IntArray():
                 item = item_kind(kind)

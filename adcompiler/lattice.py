@@ -7,12 +7,15 @@ None means nothing is known.  `Known` is a value that stands in the text or is p
 
 from __future__ import annotations
 
+import enum
 import types
 from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+
+from adcompiler.runtime.members import has_plain_fields, is_named_tuple
 
 
 class Kind:
@@ -76,9 +79,10 @@ class Known(Kind):
 
 @dataclass(frozen=True, slots=True)
 class TupleOf(Kind):
-    """A tuple of known length."""
+    """A tuple of known length; a named tuple's class is `cls`."""
 
     items: tuple[Kind, ...]
+    cls: type = tuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +101,25 @@ class DictOfKinds(Kind):
     items: tuple[Kind, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Instance(Kind):
+    """An object of exactly the class `cls` whose fields `names` are known by kind."""
+
+    cls: type
+    names: tuple[str, ...]
+    items: tuple[Kind, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MapOf(Kind):
+    """A dict whose keys are not known: one kind for all its values."""
+
+    item: Kind
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Observed(Kind):
-    """A container seen at the first call; what is loaded from it is observed and guarded when it is read."""
+    """A container or object seen at the first call; what is loaded from it is observed and guarded when it is read."""
 
     path: tuple[Any, ...]
     value: Any
@@ -165,6 +185,8 @@ REAL_TYPES = frozenset({float, np.float64, np.float32, np.float16, np.longdouble
 COMPLEX_TYPES = frozenset({complex, np.complex128, np.complex64, np.clongdouble})
 INTEGER_TYPES = frozenset({int, *(np.dtype(c).type for c in "bhilqBHILQ")})
 
+_CONSTANTS = (bool, str, bytes, type, types.ModuleType, types.EllipsisType, enum.Enum)
+_CONSTANTS = (bool, str, bytes, type, types.ModuleType, types.EllipsisType, enum.Enum)
 _LITERALS = (int, float, complex, str, bytes, bool)
 _MAX_DEPTH = 4
 
@@ -239,10 +261,12 @@ def can_be_active(kind: Kind | None) -> bool:
             return False
         case Known(value):
             return isinstance(value, float | complex | np.inexact)
-        case TupleOf(items) | DictOfKinds(_, items):
+        case TupleOf(items) | DictOfKinds(_, items) | Instance(_, _, items):
             return any(map(can_be_active, items))
         case ListOf(items, item):
             return any(map(can_be_active, items)) if items is not None else can_be_active(item)
+        case MapOf(item):
+            return can_be_active(item)
         case Observed(inert=inert):
             return not inert
         case Closure(owner=types.FunctionType() as function):
@@ -256,12 +280,14 @@ def value_can_be_active(value: Any, depth: int = 0) -> bool:
         return False
     if isinstance(value, np.ndarray):
         return value.dtype.kind not in "biuSUMmV"
+    if isinstance(value, enum.Enum):
+        return False
     if isinstance(value, types.BuiltinFunctionType | np.ufunc | np.dtype):
         return False
     if isinstance(value, types.FunctionType):
         cells = [c.cell_contents for c in value.__closure__ or () if not _is_empty(c)]
         return depth < _MAX_DEPTH and any(value_can_be_active(v, depth + 1) for v in cells)
-    if type(value) in (tuple, list, dict) and depth < _MAX_DEPTH:
+    if (type(value) in (tuple, list, dict) or is_named_tuple(type(value))) and depth < _MAX_DEPTH:
         items = value.values() if type(value) is dict else value
         return any(value_can_be_active(v, depth + 1) for v in items)
     return True
@@ -295,7 +321,7 @@ def kind_of_array(value: np.ndarray) -> Kind:
 
 def observe(value: Any, path: tuple[Any, ...]) -> Kind:
     """The kind of a value seen at the first call, found at `path`."""
-    if value is None or isinstance(value, bool | str | bytes | type | types.ModuleType | types.EllipsisType):
+    if value is None or isinstance(value, _CONSTANTS):
         return Known(value)
     if type(value) is np.ndarray or is_cupy_array(value):
         kind = kind_of_array(value)
@@ -304,18 +330,15 @@ def observe(value: Any, path: tuple[Any, ...]) -> Kind:
         return Int()
     if type(value) in (float, complex) or isinstance(value, np.floating | np.complexfloating):
         return Scalar(not isinstance(value, complex | np.complexfloating))
-    if (
-        isinstance(value, types.FunctionType)
-        and value_can_be_active(value)
-        and not value.__defaults__
-        and not value.__kwdefaults__
-    ):
+    if isinstance(value, types.FunctionType) and value_can_be_active(value):
+        if value.__kwdefaults__ or not all(type(d) in (*_LITERALS, type(None)) for d in value.__defaults__ or ()):
+            return Unknown()
         return Closure(value.__code__, value.__code__.co_freevars, value, value.__name__, path)
     if isinstance(value, types.FunctionType | types.BuiltinFunctionType | np.ufunc | np.dtype) or is_transform(value):
         return Known(value)
-    if type(value) in (tuple, list, dict):
+    if type(value) in (tuple, list, dict) or is_named_tuple(type(value)):
         return Observed(path, value, inert=is_inert(value))
-    return Unknown()
+    return Observed(path, value) if has_plain_fields(type(value)) else Unknown()
 
 
 def is_transform(value: Any) -> bool:
@@ -330,6 +353,29 @@ def is_cupy_array(value: Any) -> bool:
     return cls.__name__ == "ndarray" and cls.__module__.split(".")[0] == "cupy"
 
 
+# --- objects ----------------------------------------------------------------------------------------------
+
+
+def class_of(kind: Kind | None) -> type | None:
+    """The class of a value that is an object with fields (a named tuple included), if it is known."""
+    match kind:
+        case Instance(cls):
+            return cls
+        case Heap(cls) if has_plain_fields(cls):
+            return cls
+        case TupleOf(_, cls) if cls is not tuple:
+            return cls
+        case Observed(_, value) if type(value) not in (tuple, list, dict):
+            return type(value)
+    return None
+
+
+def is_object(kind: Kind | None) -> bool:
+    """Whether a value is surely an object with fields and no container."""
+    cls = class_of(kind)
+    return cls is not None and not issubclass(cls, tuple)
+
+
 # --- join -------------------------------------------------------------------------------------------------
 
 
@@ -338,20 +384,61 @@ def join(a: Kind | None, b: Kind | None, where: Hashable = None) -> Kind | None:
     if a is None or b is None or a == b:
         return b if a is None else a
     if isinstance(a, TupleOf) and isinstance(b, TupleOf) and len(a.items) == len(b.items) and _depth(a) < _MAX_DEPTH:
-        return TupleOf(
-            tuple(join(x, y, (where, i)) or Unknown() for i, (x, y) in enumerate(zip(a.items, b.items, strict=True)))
-        )
+        if a.cls is b.cls:
+            return TupleOf(_join_all(a.items, b.items, where), a.cls)
+    if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls and a.names == b.names:
+        if _depth(a) < _MAX_DEPTH and _depth(b) < _MAX_DEPTH:
+            return Instance(a.cls, a.names, _join_all(a.items, b.items, where))
     if isinstance(a, ListOf) and isinstance(b, ListOf) and _depth(a) < _MAX_DEPTH and _depth(b) < _MAX_DEPTH:
-        return ListOf(None, join(a.item, b.item, where) or Unknown())
+        known = [k.item for k in (a, b) if k.items != ()]  # an empty list says nothing of what it may hold
+        return ListOf(None, join(known[0], known[-1], where) or Unknown())
     if isinstance(a, DictOfKinds) and isinstance(b, DictOfKinds) and a.keys == b.keys and _depth(a) < _MAX_DEPTH:
         merged = (join(x, y, (where, k)) for k, x, y in zip(a.keys, a.items, b.items, strict=True))
         return DictOfKinds(a.keys, tuple(m or Unknown() for m in merged))
     if isinstance(a, Heap) and isinstance(b, Heap) and a.cls is b.cls:
         return Heap(a.cls)
+    if (
+        isinstance(a, DictOfKinds | MapOf)
+        and isinstance(b, DictOfKinds | MapOf)
+        and max(_depth(a), _depth(b)) < _MAX_DEPTH
+    ):
+        return MapOf(join(value_kind(a, where), value_kind(b, where), where) or Unknown())
     x, y = numeric(a), numeric(b)
     if x is None or y is None:
         return Inert() if _is_plain(a) and _is_plain(b) else Unknown()
     return _join_numbers(x, y, where)
+
+
+def _join_all(a: tuple[Kind, ...], b: tuple[Kind, ...], where: Hashable) -> tuple[Kind, ...]:
+    return tuple(join(x, y, (where, i)) or Unknown() for i, (x, y) in enumerate(zip(a, b, strict=True)))
+
+
+def value_kind(kind: DictOfKinds | MapOf, where: Hashable = None) -> Kind | None:
+    """What the values of a dict have in common; None if it has none."""
+    if isinstance(kind, MapOf):
+        return kind.item
+    merged: Kind | None = None
+    for i, item in enumerate(kind.items):
+        merged = join(merged, item, (where, "value", i))
+    return merged
+
+
+def shapeless(kind: Kind) -> Kind:
+    """The kind of one of many values: two of them need not have the same shape."""
+    match kind:
+        case Array(ndim) | IntArray(ndim):
+            return replace(kind, shape=() if ndim == 0 else None)
+        case Number():
+            return replace(kind, shape=None)
+        case TupleOf(items, cls):
+            return TupleOf(tuple(map(shapeless, items)), cls)
+        case ListOf(items, item):
+            return ListOf(items and tuple(map(shapeless, items)), shapeless(item))
+        case DictOfKinds(keys, items):
+            return DictOfKinds(keys, tuple(map(shapeless, items)))
+        case MapOf(item):
+            return MapOf(shapeless(item))
+    return kind
 
 
 def _is_plain(kind: Kind) -> bool:
@@ -379,8 +466,8 @@ def _join_numbers(x: Kind, y: Kind, where: Hashable) -> Kind:
 
 def _depth(kind: Kind) -> int:
     match kind:
-        case TupleOf(items) | DictOfKinds(_, items):
+        case TupleOf(items) | DictOfKinds(_, items) | Instance(_, _, items):
             return 1 + max(map(_depth, items), default=0)
-        case ListOf(_, item):
+        case ListOf(_, item) | MapOf(item):
             return 1 + _depth(item)
     return 0

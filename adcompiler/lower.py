@@ -8,14 +8,20 @@ from __future__ import annotations
 
 import operator
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
 
 import gast
 
 from adcompiler import ir
+from adcompiler.cells import with_cells
+from adcompiler.comprehend import Comprehender, as_list
 from adcompiler.errors import Origin
 from adcompiler.names import Names
-from adcompiler.normalise import BINARY, Normaliser
+from adcompiler.normalise import BINARY
 from adcompiler.parse import Source, origin_of
+from adcompiler.runtime import places
 from adcompiler.scope import bindings, own_nodes, parameters, scope_of
 
 _WHAT = {
@@ -25,22 +31,47 @@ _WHAT = {
 }  # fmt: skip
 
 
-def lower(source: Source, cells: frozenset[str], names: Names) -> ir.Function:
-    """The IR of a function; `cells` are the variables of enclosing functions that it reads."""
-    node = source.node
+def lower(
+    source: Source,
+    cells: frozenset[str],
+    names: Names,
+    globals_: dict[str, Any] | None = None,
+    assumed: set[str] | None = None,
+) -> ir.Function:
+    """The IR of a function; `cells` are the variables of enclosing functions that it reads.
+
+    The names of globals and builtins whose meaning in `globals_` was used are added to `assumed`.
+    """
+    node, own_cells = with_cells(source.node)
+    source = replace(source, node=node)
     scope = scope_of(node)
+    scope = replace(scope, bound=scope.bound | set(own_cells))
     lowering = Lowering(source, scope, cells, names)
+    lowering.globals = globals_ or {}
+    lowering.assumed = set() if assumed is None else assumed
     if scope.generator or isinstance(node, gast.AsyncFunctionDef):
         raise lowering.unsupported(node, "a generator or coroutine", "Return a list or an array instead.")
     if isinstance(node, gast.Lambda):
         body = lowering.block(lambda: lowering.returns(node.body, node.body))
     else:
         body = lowering.body(node.body)
+    body = (*_made_cells(own_cells, parameters(node), origin_of(node, source)), *body)
     return ir.Function(source.name, parameters(node), body, source, scope.bound, cells, origin_of(node, source))
 
 
-class Lowering(Normaliser):
+def _made_cells(own: tuple[str, ...], params: tuple[str, ...], origin: Origin) -> ir.Block:
+    """The places of variables that nested functions rebind; a parameter's holds the argument."""
+    make = ir.Static(places.cell, "cell")
+    return tuple(
+        ir.Assign(name, ir.Call(make, (ir.Const(name), *([ir.Name(name)] if name in params else []))), origin)
+        for name in own
+    )
+
+
+class Lowering(Comprehender):
     """Lowers statements; expressions are the base class's work."""
+
+    depth = 0
 
     def body(self, nodes: list[gast.AST]) -> ir.Block:
         """The IR of a list of statements."""
@@ -169,6 +200,8 @@ class Lowering(Normaliser):
             # A parallel assignment stays one statement: its adjoint is parallel too.
             self.bind(target, ir.Seq("tuple", tuple(self.operands(value.elts))), node)
         else:
+            if isinstance(target, gast.Tuple | gast.List) and isinstance(value, gast.GeneratorExp):
+                value = as_list(value)
             self.bind(target, self.atom(value), node)
 
     def bind(self, target: gast.AST, value: ir.Expr, node: gast.AST) -> None:
@@ -275,21 +308,45 @@ class Lowering(Normaliser):
 
     def stmt_While(self, node: gast.While) -> None:
         tests: list[ir.Expr] = []
+        self.depth += 1
         head = self.block(lambda: tests.append(self.atom(node.test)))
-        body, orelse = self.body(node.body), self.body(node.orelse)
+        body = self.body(node.body)
+        self.depth -= 1
+        orelse = self.body(node.orelse)
         self.out.append(ir.While(head, tests[0], body, orelse, self.origin(node)))
 
     def stmt_For(self, node: gast.For) -> None:
-        iterable = self.iterable(node.iter)
-        if not self._plain(node.target):
-            raise self.unsupported(node, "a loop target that is not a name", "Use a name, and assign inside the loop.")
-        target: ir.Target = node.target.id if isinstance(node.target, gast.Name) else self.targets(node.target)
         rebound = {n for stmt in (*node.body, *node.orelse) for n in bindings(stmt)} | set(bindings(node.target))
-        iterable = self._kept(iterable, rebound, node.iter)
+
+        def inside() -> None:
+            for stmt in node.body:
+                self.statement(stmt)
+
+        def orelse() -> None:
+            for stmt in node.orelse:
+                self.statement(stmt)
+
+        self.loop(node.target, node.iter, rebound, inside, orelse, node)
+
+    def loop(
+        self,
+        target: Any,
+        iterable: Any,
+        rebound: set[str],
+        inside: Callable[[], None],
+        orelse: Callable[[], None],
+        node: Any,
+    ) -> None:
+        if not self._plain(target):
+            raise self.unsupported(node, "a loop target that is not a name", "Use a name, and assign inside the loop.")
+        over = self._kept(self.iterable(iterable), rebound, iterable)
+        bound: ir.Target = target.id if isinstance(target, gast.Name) else self.targets(target)
         first: list[ir.Stmt] = []
-        target = self._aligned(target, iterable, node, first)
-        body, orelse = (*first, *self.body(node.body)), self.body(node.orelse)
-        self.out.append(ir.For(target, iterable, body, orelse, self.origin(node)))
+        bound = self._aligned(bound, over, node, first)
+        self.depth += 1
+        body = self.block(inside)
+        self.depth -= 1
+        self.out.append(ir.For(bound, over, (*first, *body), self.block(orelse), self.origin(node)))
 
     def _aligned(self, target: ir.Target, iterable: ir.Expr, node: gast.For, first: list[ir.Stmt]) -> ir.Target:
         """The targets of a loop over `zip` or `enumerate`, one for each part; other forms are bound by `first`."""

@@ -6,7 +6,7 @@
                                     return t3
 
 `and`, `or`, chained comparisons and conditional expressions become `if`s that assign one name.  What has no
-form in the IR (f-strings, comprehensions) is kept verbatim; whether it may stay is decided after activity.
+form in the IR (f-strings) is kept verbatim; whether it may stay is decided after activity.
 """
 
 from __future__ import annotations
@@ -34,13 +34,7 @@ UNARY = {gast.USub: "-", gast.UAdd: "+", gast.Invert: "~", gast.Not: "not"}
 
 _ITERATORS = ("zip", "enumerate", "reversed", "range")
 
-_VERBATIM = {
-    gast.ListComp: "a list comprehension",
-    gast.SetComp: "a set comprehension",
-    gast.DictComp: "a dict comprehension",
-    gast.GeneratorExp: "a generator expression",
-    gast.JoinedStr: "an f-string",
-}
+_VERBATIM = {gast.JoinedStr: "an f-string"}
 
 
 class Normaliser:
@@ -52,6 +46,7 @@ class Normaliser:
         self.cells = cells
         self.names = names
         self.out: list[ir.Stmt] = []
+        self.own: set[str] = set()  # the variables of the comprehensions around
 
     # --- helpers ----------------------------------------------------------------------------------------
 
@@ -65,7 +60,7 @@ class Normaliser:
 
     def is_local(self, name: str) -> bool:
         """Whether a name is a variable of the function or of an enclosing function."""
-        return name in self.scope.bound or name in self.cells
+        return name in self.scope.bound or name in self.cells or name in self.own
 
     def local_reads(self, node: gast.AST) -> frozenset[str]:
         """The variables that a node reads, nested scopes included."""

@@ -22,14 +22,18 @@ from adcompiler.lattice import (
     Kind,
     Known,
     ListOf,
+    MapOf,
     Number,
     Observed,
     Scalar,
     TupleOf,
     Unknown,
     can_be_active,
+    is_object,
     ndim_of,
     numeric,
+    shapeless,
+    value_kind,
 )
 from adcompiler.places import PlaceResolver
 from adcompiler.program import ANY, Path, Root
@@ -74,10 +78,12 @@ class OperationResolver(RuleResolver, PlaceResolver):
         constant = tuple(k.value for k in keys if isinstance(k, Known))
         if self.program.writes_places and len(keys) == len([k for k, _ in expr.items if k is not None]):
             held = [(k.value if isinstance(k, Known) else ANY, v) for k, v in zip(keys, kinds, strict=True)]
-            return self.apply(expr, Build(), values, kinds, self.made(dict, held))
+            found = constant if len(constant) == len(keys) else None
+            return self.apply(expr, Build(found), values, kinds, self.made(dict, held))
         if len(constant) == len(keys):
-            kind = DictOfKinds(constant, tuple(k or Unknown() for k in kinds))
-            return self.apply(expr, Build(), values, kinds, kind)
+            last = dict(zip(constant, (k or Unknown() for k in kinds), strict=True))
+            kind = DictOfKinds(tuple(last), tuple(last.values()))
+            return self.apply(expr, Build(constant), values, kinds, kind)
         what = "a dict whose keys are not constants"
         callee = self.missing(UnsupportedSyntaxError, what, "", "Use constant keys.")
         return self.apply(expr, callee, values, kinds, Unknown())
@@ -105,9 +111,15 @@ class OperationResolver(RuleResolver, PlaceResolver):
         if self.program.writes_places and expr.op == "+" and all(self.container_class(k) is list for k in kinds):
             whole = kinds[0] if kinds[0] == kinds[1] else Heap(list)
             return self.place_call(expr, places.CONCATENATE, expr.args, kinds, whole)
-        if any(isinstance(k, Unknown) for k in kinds):
+        if any(isinstance(k, Unknown) or is_object(k) for k in kinds):
+            if self.augments(expr):
+                key = getattr(operator, f"i{key.__name__.strip('_')}", key)
             return self.apply(expr, Dynamic(key), expr.args, kinds, Unknown())
         return self._containers(expr, kinds)
+
+    def augments(self, expr: ir.Expr) -> bool:
+        """Whether an operation is that of `a op= b`."""
+        return isinstance(self.stmt, ir.Assign) and self.stmt.augmented and self.stmt.value is expr
 
     def _containers(self, expr: ir.Op, kinds: list[Any]) -> Resolved:
         """An operator on containers: refused as soon as something in them is active."""
@@ -178,16 +190,24 @@ class OperationResolver(RuleResolver, PlaceResolver):
                 return Known(constants)
         return index
 
-    def _container_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:
+    def _container_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:  # noqa: C901  one case per kind
         """An item of something that is no number."""
-        if isinstance(obj, Heap):
+        if isinstance(obj, Heap) and self.container_class(obj) is not None:
             return self.heap_item(expr, obj, index)
         if self.program.writes_places and self.program.escaped and self.container_class(obj) is not None:
             return self.place_call(expr, places.LOAD_ITEM, (expr.value, expr.index), (obj, index), Unknown())
-        if self.program.escaped and isinstance(obj, ListOf | DictOfKinds):
+        if self.program.escaped and isinstance(obj, ListOf | DictOfKinds | MapOf):
             key = index.value if isinstance(index, Known) else expr.index
             return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())
         match obj, index:
+            case _ if is_object(obj):
+                pass
+            case MapOf(item), _ if not self._is_active_index(expr.index):
+                return self.apply(expr, Load(expr.index), (expr.value,), (obj,), item)
+            case DictOfKinds() | Observed(_, dict()), _ if not (
+                isinstance(index, Known) or self._is_active_index(expr.index)
+            ):
+                return self._any_value(expr, obj)
             case Observed(), Known(key):
                 return self._observed_item(expr, obj, key)
             case Observed(), Int():
@@ -204,10 +224,10 @@ class OperationResolver(RuleResolver, PlaceResolver):
 
     def _other_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:
         """An item that is not followed: no derivative, known at run time, or a refusal."""
-        index_active = any(can_be_active(self.value(e)[1]) for e in ir.walk(expr.index) if ir.is_atom(e))
+        index_active = self._is_active_index(expr.index)
         if not can_be_active(obj) and not index_active:
             return self.apply(expr, InertCall("no derivative"), (expr.value,), (obj,), Inert())
-        if isinstance(obj, Unknown) and not index_active:
+        if (isinstance(obj, Unknown) or is_object(obj)) and not index_active:
             return self.apply(expr, Dynamic(operator.getitem), (expr.value, expr.index), (obj, index), Unknown())
         callee = self.missing(
             UnsupportedSyntaxError,
@@ -217,18 +237,36 @@ class OperationResolver(RuleResolver, PlaceResolver):
         )
         return self.apply(expr, callee, (expr.value, expr.index), (obj, index), Unknown())
 
-    def _observed_item(self, expr: ir.Item, obj: Observed, key: Any) -> Resolved:
+    def _is_active_index(self, index: ir.Expr) -> bool:
+        """Whether a number that may carry a derivative is part of an index."""
+        kinds = [self.value(e)[1] for e in ir.walk(index) if ir.is_atom(e)]
+        return any(can_be_active(k) and not isinstance(k, Unknown) for k in kinds)
+
+    def _any_value(self, expr: ir.Item, obj: Kind) -> Resolved:
+        """The value of a dict at a key known at run time."""
+        deep: Any = self.program.deep_kind(obj)
+        item = value_kind(deep, self.fresh) if isinstance(deep, DictOfKinds) and not self.program.escaped else None
+        return self.apply(expr, Load(expr.index), (expr.value,), (obj,), shapeless(item) if item else Unknown())
+
+    def _observed_item(self, expr: ir.Item | ir.Attr, obj: Observed, key: Any) -> Resolved:
         """The item of an observed container at a constant key; of a parameter's own container it is a `PathLoad`."""
         if self.program.escaped:
             return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())
         if not isinstance(obj.value, dict):
             # Cotangents of the items are put into a container of this length: one path for each of them.
             key = self.program.position(obj, key)
-        path = (*obj.path, ("item", key))
         try:
-            kind = self.program.source_kind(obj.value[key], path)
+            value = obj.value[key]
         except (KeyError, IndexError, TypeError):
             return self.apply(expr, Load(key), (expr.value,), (obj,), Unknown())
+        return self._observed_part(expr, obj, ("item", key), key, value)
+
+    def _observed_part(
+        self, expr: ir.Item | ir.Attr, obj: Observed, step: tuple[str, Any], key: Any, value: Any
+    ) -> Resolved:
+        """An item or field, found one `step` from an observed container or object."""
+        path = (*obj.path, step)
+        kind = self.program.source_kind(value, path)
         if obj.holder is None:
             return self.apply(expr, Load(key), (expr.value,), (obj,), kind)
         root = self.spec.kinds[self.spec.params.index(obj.holder)]
@@ -275,6 +313,8 @@ class OperationResolver(RuleResolver, PlaceResolver):
             return Unknown()
         member = getattr(obj.value, expr.name)
         path = self._static_path(expr)
+        if path is None and isinstance(obj.value, type):
+            path = (Root("object", obj.value.__qualname__, obj.value), ("attr", expr.name))
         if path is None or trusted(obj.value) or isinstance(obj.value, np.ufunc):
             if isinstance(member, float | complex | np.inexact):
                 return Scalar(not isinstance(member, complex))

@@ -272,6 +272,8 @@ def _source(node: Definition, text: str, code: CodeType) -> Source:
     owner = _class_of(code)
     if owner:
         _mangle(converted, owner)
+    if "__class__" in code.co_freevars:
+        _write_out_super(converted, None)
     return Source(converted, code.co_name, code.co_filename, tuple(text.split("\n")), node.lineno)
 
 
@@ -294,6 +296,22 @@ def _mangle(node: Any, owner: str) -> None:
             node.names = [_mangled(name, owner) for name in node.names]
     for child in gast.iter_child_nodes(node):
         _mangle(child, node.name if isinstance(node, gast.ClassDef) else owner)
+
+
+def _write_out_super(node: Any, first: str | None) -> None:
+    """Give every `super()` the arguments that Python finds in the frame: the class and the first parameter."""
+    if isinstance(node, gast.FunctionDef | gast.Lambda):
+        parameters = [*node.args.posonlyargs, *node.args.args]
+        first = parameters[0].id if parameters else None
+    for child in gast.iter_child_nodes(node):
+        if not isinstance(child, gast.ClassDef | gast.ListComp | gast.SetComp | gast.DictComp | gast.GeneratorExp):
+            _write_out_super(child, first)
+    match node:
+        case gast.Call(func=gast.Name(id="super"), args=[], keywords=[]) if first is not None:
+            names = (
+                gast.Name(id=name, ctx=gast.Load(), annotation=None, type_comment=None) for name in ("__class__", first)
+            )
+            node.args = [gast.copy_location(name, node) for name in names]
 
 
 def _mangled(name: str, owner: str) -> str:

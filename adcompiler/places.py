@@ -7,7 +7,7 @@ is loaded from a site is of that kind.
 
 from __future__ import annotations
 
-from collections import deque
+from collections import defaultdict, deque
 from typing import Any
 
 from adcompiler import ir
@@ -17,11 +17,13 @@ from adcompiler.lattice import (
     DictOfKinds,
     Heap,
     Inert,
+    Instance,
     Kind,
     Known,
     ListOf,
     Observed,
     SliceOf,
+    TupleOf,
     Unknown,
     can_be_active,
     numeric,
@@ -29,6 +31,7 @@ from adcompiler.lattice import (
 from adcompiler.program import ANY
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.runtime import places
+from adcompiler.runtime.bars import Cell, is_place, is_place_class
 
 
 def is_mutable(kind: Kind | None) -> bool:
@@ -37,7 +40,9 @@ def is_mutable(kind: Kind | None) -> bool:
         case Heap() | ListOf() | DictOfKinds():
             return True
         case Observed(_, value):
-            return type(value) is not tuple
+            return is_place(value)
+        case Instance(cls):
+            return is_place_class(cls)
     return False
 
 
@@ -80,6 +85,15 @@ class PlaceResolver(Resolver):
         applied, _ = self.place_call(spelled, operation, args, kinds, Known(None))
         return (ir.Assign(self.spec.names.fresh("t"), applied, stmt.origin, kind=Known(None)),)
 
+    def new_cell(self, expr: ir.Call, kinds: list[Any]) -> Resolved:
+        """A variable that nested functions rebind, as an object."""
+        self.program.need_places()
+        kind = Heap(Cell, (*self.fresh, "Cell"))
+        for held in kinds[1:]:
+            self.program.note_content(kind, "value", held)
+        plain = ir.Call(ir.Static(places.plain_cell, "plain_cell"), expr.args)
+        return self.apply(plain, PlaceCall(places.CELL), expr.args, kinds, kind)
+
     def deleted(self, expr: ir.Call, kinds: list[Any]) -> Resolved:
         """`del obj[key]`."""
         obj = kinds[0]
@@ -88,6 +102,22 @@ class PlaceResolver(Resolver):
             return self.apply(expr, InertCall("no derivative"), expr.args, kinds, Known(None))
         self.program.need_places()
         return self.place_call(expr, places.DELETE_ITEM, expr.args, kinds, Known(None))
+
+    def grown(self, stmt: ir.Assign) -> ir.Block | None:
+        """`xs += values` of a list, which is `xs.extend(values)`; None for anything else."""
+        if not isinstance(stmt.value, ir.Op) or stmt.value.op != "+":
+            return None
+        obj, kind = (self.value(a)[1] for a in stmt.value.args)
+        if obj is None or kind is None or self.container_class(obj) is not list:
+            return None
+        if not can_be_active(obj) and not can_be_active(kind):
+            return None
+        self.program.need_places()
+        self.note_method("extend", obj, [kind])
+        spelled = ir.Call(ir.Static(places.extend_in_place, "extend"), stmt.value.args)
+        operation = places.METHODS[list]["extend"]
+        applied, _ = self.place_call(spelled, operation, stmt.value.args, (obj, kind), Known(None))
+        return (ir.Assign(self.spec.names.fresh("t"), applied, stmt.origin, kind=Known(None)),)
 
     def note_stored(self, obj: Kind, key: Kind | None, value: Kind | None) -> None:
         """Note what a store adds to what a site holds."""
@@ -162,18 +192,35 @@ class PlaceResolver(Resolver):
             self.note_stored(obj, kinds[0], kinds[1] if len(kinds) > 1 else Known(None))
         elif name in ("extend", "update"):
             for kind in kinds:
-                held = self.program.content(kind, ANY) if isinstance(kind, Heap) else Unknown()
+                held: Kind | None = Unknown()
+                if isinstance(kind, Heap) and issubclass(kind.cls, dict) == issubclass(obj.cls, dict):
+                    held = self.program.content(kind, ANY)
+                elif isinstance(kind, TupleOf) and not issubclass(obj.cls, dict):
+                    held = self._merged(kind.items)
                 self.program.note_content(obj, ANY, held)
 
     def constructed_container(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
-        """`list()`, `dict()`, `deque(maxlen=...)`, `defaultdict(list)`: an empty container made by the program."""
-        if not self.program.writes_places or any(can_be_active(k) for k in kinds if not isinstance(k, Known)):
+        """`dict()`, `deque(xs, maxlen=...)`, `defaultdict(list)`: a container made by the program."""
+        if any(isinstance(a, ir.Star) for a in expr.args) or any(k is None for k, _ in expr.kwargs):
             return None
-        if any(isinstance(k, Heap | Unknown) for k in kinds):
+        empty = not any(can_be_active(k) for k in kinds if not isinstance(k, Known))
+        if not empty and function in (list, dict) and not self.program.writes_places:
             return None
-        kind = self.made(function, [])
-        callee = InertCall("an empty container")
-        return self.apply(expr, callee, self._operands(expr, expr.args), kinds, kind)
+        if not empty or function not in (list, dict):
+            self.program.need_places()
+        if not self.program.writes_places:
+            return None
+        # What a default factory makes is stored where nobody sees it.
+        kind = self.made(function, [(ANY, Unknown())] if function is defaultdict else [])
+        operands = self._operands(expr, expr.args)
+        if empty and not any(isinstance(k, Heap) for k in kinds):
+            return self.apply(expr, InertCall("an empty container"), operands, kinds, kind)
+        if function in (list, dict):
+            return None
+        self.note_method("extend", kind, [k for k in kinds if not isinstance(k, Known)])
+        args = (ir.Static(function, function.__name__), *operands)
+        names = tuple(k for k, _ in expr.kwargs if k)
+        return self.apply(expr, PlaceCall(places.MAKE, names), args, (Known(function), *kinds), kind)
 
 
 def as_assignment(stmt: ir.Do, value: ir.Expr, name: str) -> ir.Stmt:

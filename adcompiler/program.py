@@ -23,15 +23,18 @@ from adcompiler.lattice import (
     DictOfKinds,
     Heap,
     Inert,
+    Instance,
     Int,
     IntArray,
     Kind,
     Known,
     ListOf,
+    MapOf,
     Number,
     Observed,
     TupleOf,
     Unknown,
+    is_object,
     join,
     numeric,
     observe,
@@ -39,6 +42,7 @@ from adcompiler.lattice import (
 from adcompiler.lower import lower
 from adcompiler.names import Names
 from adcompiler.parse import Source, origin_of, parse
+from adcompiler.runtime.walk import fields as fields_of
 from adcompiler.scope import scope_of
 
 
@@ -155,9 +159,16 @@ class Program:
             self.guards[path] = Guard(path, kind if loose is kind else Unknown(), type(value))
             return loose
         self.guards.setdefault(path, Guard(path, kind, type(value)))
+        if isinstance(kind, Closure) and value.__defaults__:
+            defaults = (*path, ("attr", "__defaults__"))
+            self.guards.setdefault(defaults, Guard(defaults, Known(value.__defaults__), tuple))
         if isinstance(kind, Observed) and kind.inert:
             self.guards.setdefault((*path, ("inert",)), Guard((*path, ("inert",)), Known(True), bool))
         return kind
+
+    def note(self, path: Path, kind: Kind, cls: type) -> None:
+        """Make a fact about what is found at a path a guard."""
+        self.guards.setdefault(path, Guard(path, kind, cls))
 
     def global_value(self, globals_: dict[str, Any], name: str) -> tuple[bool, Any]:
         """Whether a global or builtin exists, and its value."""
@@ -192,7 +203,11 @@ class Program:
 
     def deep_kind(self, kind: Kind) -> Kind:
         """A container's kind with the kinds of its items, each guarded."""
-        if not isinstance(kind, Observed) or len(kind.path) > 4 or len(kind.value) > _MANY:
+        if not isinstance(kind, Observed) or len(kind.path) > 4:
+            return kind
+        if is_object(kind):
+            return self._fields_of(kind)
+        if len(kind.value) > _MANY:
             return kind
         if type(kind.value) is dict:
             keys = tuple(kind.value)
@@ -201,8 +216,8 @@ class Program:
             return DictOfKinds(keys, tuple(found))
         items = [self.deep_kind(self.source_kind(v, (*kind.path, ("item", i)))) for i, v in enumerate(kind.value)]
         self.position(kind, 0)
-        if type(kind.value) is tuple:
-            return TupleOf(tuple(items))
+        if isinstance(kind.value, tuple):
+            return TupleOf(tuple(items), type(kind.value))
         merged: Kind | None = None
         for item in items:
             merged = join(merged, item, kind.path)
@@ -245,6 +260,15 @@ class Program:
         if not self.loose:
             self.loose = True
             self.note_change()
+
+    def _fields_of(self, kind: Observed) -> Kind:
+        """An object's kind with the kinds of its fields, each guarded."""
+        found = fields_of(kind.value)
+        names = tuple(found)
+        path = (*kind.path, ("fields",))
+        self.guards[path] = Guard(path, Known(names), tuple)
+        items = [self.deep_kind(self.source_kind(v, (*kind.path, ("attr", n)))) for n, v in found.items()]
+        return Instance(type(kind.value), names, tuple(items))
 
     def pair_names(self, spec: Spec) -> tuple[str, str]:
         """Names for the forward and the backward of a new pair, unlike all others and the user's globals."""
@@ -307,12 +331,15 @@ class Program:
         names = Names(_identifiers(source))
         scope = scope_of(source.node)
         self.rebound |= {(id(cells.get(name, globals_)), name) for name in scope.outer}
-        function = lower(source, frozenset(cells) | frozenset(captures), names)
+        assumed: set[str] = set()
+        function = lower(source, frozenset(cells) | frozenset(captures), names, globals_, assumed)
+        for used in sorted(assumed):
+            self.global_kind(globals_, used)
         function = ir.Function(
             function.name,
             (*captures, *function.params),
             function.body,
-            source,
+            function.source,
             function.locals | frozenset(captures),
             frozenset(cells) - frozenset(captures),
             function.origin,
@@ -380,8 +407,8 @@ def unshaped(kind: Kind | None) -> Kind | None:
             return replace(kind, shape=None)
         case Known() if numeric(kind) is not None:
             return unshaped(numeric(kind))
-        case TupleOf(items):
-            return TupleOf(tuple(unshaped(k) or Unknown() for k in items))
+        case TupleOf(items) | Instance(_, _, items):
+            return replace(kind, items=tuple(unshaped(k) or Unknown() for k in items))
         case ListOf() | DictOfKinds() | Closure():
             return Unknown()
     return kind
@@ -395,12 +422,14 @@ def canonical(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
         match kind:
             case Array() | IntArray() | Number():
                 return replace(kind, shape=numbers.setdefault(kind.shape, ("p", len(numbers))))
-            case TupleOf(items):
-                return TupleOf(tuple(map(renamed, items)))
+            case TupleOf(items) | Instance(_, _, items):
+                return replace(kind, items=tuple(map(renamed, items)))
             case ListOf(items, item):
                 return ListOf(None if items is None else tuple(map(renamed, items)), renamed(item))
             case DictOfKinds(keys, items):
                 return DictOfKinds(keys, tuple(map(renamed, items)))
+            case MapOf(item):
+                return MapOf(renamed(item))
             case Observed():
                 return replace(kind, holder=None)
         return kind
@@ -416,12 +445,14 @@ def shape_numbers(kinds: tuple[Kind, ...]) -> dict[Any, Any]:
         match canon:
             case Array() | IntArray() | Number():
                 back[canon.shape] = kind.shape
-            case TupleOf(items) | DictOfKinds(_, items):
+            case TupleOf(items) | DictOfKinds(_, items) | Instance(_, _, items):
                 for a, b in zip(kind.items, items, strict=True):
                     visit(a, b)
             case ListOf(items, item):
                 for a, b in zip(kind.items or (), items or (), strict=True):
                     visit(a, b)
+                visit(kind.item, item)
+            case MapOf(item):
                 visit(kind.item, item)
 
     for kind, canon in zip(kinds, canonical(kinds), strict=True):

@@ -122,8 +122,8 @@ class Resolver(ABC):
 
     @property
     def fresh(self) -> Any:
-        """A shape class for the result of this statement."""
-        return ("s", id(self.spec), id(self.stmt))
+        """A shape class for the result of this statement, or of the next temporary before it."""
+        return ("s", id(self.spec), id(self.stmt), len(self.extra))
 
     # --- operands ---------------------------------------------------------------------------------------
 
@@ -181,11 +181,11 @@ class Resolver(ABC):
             out.append(ir.Name(name))
         return out
 
-    def _expand_dict(self, value: ir.Expr) -> list[tuple[str, ir.Expr]] | None:
-        """The items of a dict given as `**value`, as temporaries, if its keys are known."""
+    def _expand_dict(self, value: ir.Expr, written: bool = True) -> list[tuple[str, ir.Expr]] | None:
+        """The items of a dict given as `**value`, as temporaries, if its keys are known (`written`: it may change)."""
         kind = self.value(value)[1]
         kind = self.program.deep_kind(kind) if kind is not None else None
-        if not isinstance(kind, DictOfKinds) or self.program.escaped:
+        if not isinstance(kind, DictOfKinds) or (written and self.program.escaped):
             return None
         out: list[tuple[str, ir.Expr]] = []
         for key, k in zip(kind.keys, kind.items, strict=True):

@@ -9,7 +9,7 @@ from typing import Any
 from adcompiler import ir
 from adcompiler.alias import alias
 from adcompiler.bars import Bar, Code, State
-from adcompiler.callees import Build, Dynamic, Load, PairCall, PathLoad, RuleCall
+from adcompiler.callees import Build, Copied, Dynamic, Gathered, Load, Make, PairCall, PathLoad, RuleCall
 from adcompiler.cotangents import SNAPSHOT
 from adcompiler.errors import MutationError, NoRuleError, refuse
 from adcompiler.instantiate import Filler, Instance
@@ -19,7 +19,7 @@ from adcompiler.pair import Pair
 from adcompiler.program import Spec
 from adcompiler.rules.registry import key_name
 from adcompiler.ruletext import rule_text
-from adcompiler.runtime.dynamic import resolve
+from adcompiler.runtime.dynamic import resolve, resolve_value
 from adcompiler.runtime.shapes import real
 from adcompiler.runtime.tracked import resolve_tracked
 from adcompiler.saving import Region
@@ -57,6 +57,8 @@ class Reverser(Structures, ABC):
         bar = self.take(stmt.target, state)
         if bar is None or not self.is_active(stmt.value):
             return [stmt], [], state
+        if isinstance(stmt.value, ir.Apply) and isinstance(stmt.value.callee, Gathered):
+            return [stmt], self.gathered(stmt, stmt.value, bar, state), state
         if stmt.kind is not None:
             self.sizes[stmt.target] = stmt.kind
         before = self.materialise_all(state, after=True) if bar.maybe else []
@@ -72,7 +74,7 @@ class Reverser(Structures, ABC):
         guarded, state = self.if_present(self.bar(stmt.target), code, inner, state)
         return forward, before + guarded, state
 
-    def reverse_value(self, stmt: ir.Assign, bar: Bar, state: State, code: Code) -> Code:
+    def reverse_value(self, stmt: ir.Assign, bar: Bar, state: State, code: Code) -> Code:  # noqa: C901
         """Write the reverse of an assignment into `code`; returns its forward."""
         value = stmt.value
         y_bar = ir.Name(self.bar(stmt.target))
@@ -94,11 +96,26 @@ class Reverser(Structures, ABC):
                 return self.dynamic(stmt, value, state, code)
             case ir.Apply(callee=Build()):
                 self.built(value, y_bar, bar, state, code)
+            case ir.Apply(callee=Copied(), args=(ir.Name(name),)):
+                rest = self.given(name, y_bar, value.kinds[0], code)
+                if rest is not None:
+                    self.add(name, rest, state, code, maybe=rest is not y_bar, kind=stmt.kind)
+            case ir.Apply(callee=Make(names)):
+                self.made(names, value, y_bar, state, code)
             case ir.Apply(callee=Load(key), args=(ir.Name(container), *_)):
                 self.loaded(container, value.kinds[0], key, y_bar, state, code)
             case ir.Apply(callee=PathLoad(param, steps)):
                 self.add(self.path(param, steps), y_bar, state, code, kind=stmt.kind)
         return [stmt]
+
+    def made(self, names: tuple[str, ...], value: ir.Apply, y_bar: ir.Expr, state: State, code: Code) -> None:
+        """A new object: each entry of its cotangent goes to what the field was made of."""
+        for name, arg, kind in zip(names, value.args, value.kinds, strict=True):
+            entry = ir.Call(ir.Attr(y_bar, "get"), (ir.Const(name),))
+            if self.is_active(arg) and self.has_places(kind):
+                code.append(ir.Do(self.at_table("give", self.itself(arg.id), entry)))
+            elif self.is_active(arg):
+                self.add(arg.id, entry, state, code, maybe=True)
 
     def captured(self, captures: frozenset[str], f_bar: ir.Expr, state: State, code: Code) -> None:
         """A function's cotangent goes to the variables it captured."""
@@ -256,8 +273,10 @@ class Reverser(Structures, ABC):
         self.saver.mark(call)
         self.saver.mark(saved)
         flags = ir.Seq("tuple", tuple(map(ir.Const, on)))
-        found = ir.Static(resolve_tracked, "resolve_tracked") if self.tracks else ir.Static(resolve, "resolve")
-        find = ir.Call(found, (flags, func, *args), tuple(keywords))
+        finder = resolve_value if owner is func and on[0] else resolve
+        if self.tracks:
+            finder = resolve_tracked
+        find = ir.Call(ir.Static(finder, finder.__name__), (flags, func, *args), tuple(keywords))
         forward: Code = [ir.Assign(call, find, stmt.origin)]
         run = ir.Call(ir.Attr(ir.Name(call), "forward"), tuple(args), tuple(keywords))
         forward.append(ir.Unpack(ir.Targets((stmt.target, saved)), run, stmt.origin))

@@ -15,6 +15,7 @@ from adcompiler.errors import NoRuleError, UnsupportedSyntaxError
 from adcompiler.lattice import (
     DictOfKinds,
     Heap,
+    Instance,
     Int,
     IntArray,
     Kind,
@@ -32,6 +33,8 @@ from adcompiler.resolve import Resolved, Resolver
 from adcompiler.transfer import as_dict, result_kind
 
 _ON_ARRAYS = ("elementwise", "elementwise_real", "where", "bool", "reduction", "reduction_real", "matmul", "like")
+_OPERANDS_ONLY = ("elementwise", "elementwise_real", "where", "matmul")  # no axes or shapes among the arguments
+_ONE_OR_SEVERAL = (np.atleast_1d, np.atleast_2d, np.atleast_3d)  # of several arrays the result is a tuple
 _INTEGER_KEYS = (abs, max, min, pow, round, sum, divmod)
 
 
@@ -49,7 +52,7 @@ class RuleResolver(Resolver):
             missing = self.missing(NoRuleError, what, "", "Write it another way.")
             return self.apply(expr, missing, operands, self.kinds_of_args(operands), Unknown())
         if callee.key in (sum, max, min) and any(self._holds_containers(b) for b in bound.values()):
-            what = f"{callee.key.__name__}() of lists or tuples"
+            what = f"{callee.key.__name__}() of lists, tuples or objects"
             missing = self.missing(UnsupportedSyntaxError, what, "", "Combine the items in a loop.")
             return self.apply(expr, missing, operands, self.kinds_of_args(operands), Unknown())
         expr, bound = self._as_arrays(expr, rule, bound)
@@ -64,20 +67,21 @@ class RuleResolver(Resolver):
         if len(values) == 1:
             deep: list[Any] = [self.program.deep_kind(k) for k in items if k is not None]
             items = [i for k in deep for i in _items_of(k)]
-        return any(isinstance(k, TupleOf | ListOf | DictOfKinds | Observed | Heap) for k in items)
+        return any(isinstance(k, TupleOf | ListOf | DictOfKinds | Observed | Heap | Instance) for k in items)
 
     def _as_arrays(self, expr: ir.Expr, rule: Any, bound: dict[str, Any]) -> tuple[ir.Expr, dict[str, Any]]:
         """Lists given where a rule computes with arrays are made arrays first, as NumPy itself would."""
         if rule.kind not in _ON_ARRAYS or not isinstance(expr, ir.Call):
             return expr, bound
         made: dict[str, ir.Expr] = {}
+        matters = any(can_be_active(self._bound_kind(b)) for b in bound.values())
         for value in bound.values():
             if isinstance(value, ir.Name) and value.id not in made:
                 kind = self.seen(self.value(value)[1])
                 sequence = isinstance(kind, ListOf | TupleOf) or (
-                    isinstance(kind, Observed) and type(kind.value) is not dict
+                    isinstance(kind, Observed) and isinstance(kind.value, tuple | list)
                 )
-                if sequence and can_be_active(kind):
+                if sequence and (can_be_active(kind) or (matters and rule.kind in _OPERANDS_ONLY)):
                     made[value.id] = self._made(ir.Call(ir.Static(np.asarray, "asarray"), (value,)))
         if not made:
             return expr, bound
@@ -92,14 +96,17 @@ class RuleResolver(Resolver):
         numbers = [numeric(k) for k in operands.values() if numeric(k) is not None]
         if callee.key is np.arange and all(isinstance(k, Int) for k in numbers):
             return IntArray(1, self.fresh)
-        if callee.key in _INTEGER_KEYS and numbers and all(isinstance(k, Int) for k in numbers):
-            return Int() if rule.kind in ("scalar", "elementwise", "elementwise_real") else Number()
+        whole = len(numbers) == len(operands) > 0
+        if callee.key in _INTEGER_KEYS and whole and all(isinstance(k, Int) for k in numbers):
+            return Int() if rule.kind in ("scalar", "scalar_real", "elementwise", "elementwise_real") else Number()
         if callee.key in (np.array, np.asarray):
             kind = array_kind(next(iter(operands.values())), operands.get("dtype"), self.fresh)
             if kind is not None:
                 return kind
         if callee.key in (operator.pow, pow) and may_turn_complex(list(operands.values())):
             return Scalar(False)
+        if callee.key in _ONE_OR_SEVERAL and not _is_one(next(iter(operands.values()))):
+            return Unknown()
         if rule.kind is None and not rule.builtin:
             return Unknown()
         return result_kind(rule.kind, operands, self.fresh)
@@ -116,6 +123,11 @@ class RuleResolver(Resolver):
         if isinstance(kind, Heap) and kind.cls is list:
             return ListOf(None, self.program.content(kind, ANY) or Unknown())
         return kind
+
+
+def _is_one(arguments: Kind) -> bool:
+    """Whether a `*args` parameter is bound to one argument."""
+    return isinstance(arguments, TupleOf) and len(arguments.items) == 1
 
 
 def _items_of(kind: Kind) -> tuple[Kind, ...]:

@@ -78,6 +78,7 @@ _KIND_TESTS: dict[str, Callable[["Application"], bool]] = {
     "elementwise": _scalar_if_no_axes,
     "elementwise_real": lambda call: _scalar_if_no_axes(call) and not np.iscomplexobj(call.y),
     "scalar": lambda call: _is_scalar(call.y),
+    "scalar_real": lambda call: _is_scalar(call.y) and not isinstance(call.y, complex),
     "reduction": _scalar_if_no_axes,
     "array": _is_array,
     "array1": lambda call: _is_array(call) and call.y.ndim == 1,

@@ -14,18 +14,30 @@ from adcompiler.lattice import can_be_active, observe
 from adcompiler.rules.registry import lookup
 from adcompiler.runtime import dynamic
 from adcompiler.runtime.project import detach, project
-from adcompiler.wanted import Argnums, check_nondiff, check_pair, check_scalar, plan_gradient, wanted_names
+from adcompiler.wanted import (
+    Argnums,
+    check_nondiff,
+    check_pair,
+    check_scalar,
+    plan_gradient,
+    wanted_names,
+    without_first,
+)
 
 
 def ruled_gradient(f: Any, argnums: Argnums, mode: str, options: dict[str, Any]) -> Callable[..., Any]:
-    """What `gradient` and `value_and_grad` compute for a function with a rule."""
-    check_nondiff(wanted_names(_signature(f), argnums), options)
+    """What `gradient` and `value_and_grad` compute for a function with a rule.
+
+    Of a method, what it is called on (`first` in the options) is not counted.
+    """
+    skipped = len(options.get("first", ()))
+    check_nondiff(wanted_names(without_first(_signature(f), skipped), argnums), options)
 
     def call(*args: Any, **kwargs: Any) -> Any:
         signature = _signature(f)
         positions = _positions(f, signature, args, kwargs)
         values = (*args, *kwargs.values())
-        names = wanted_names(signature, argnums)
+        names = wanted_names(without_first(signature, skipped), argnums)
         plan_gradient(names, signature, _arguments(signature, args, kwargs))
         places = [positions[name] if inside is None else positions[name][inside] for name, inside in names]
         wanted = (False, *(i in places for i in range(len(values))))

@@ -33,6 +33,7 @@ from adcompiler.lattice import (
     IntArray,
     Known,
     ListOf,
+    MapOf,
     Number,
     Observed,
     Scalar,
@@ -131,6 +132,8 @@ def _statement(stmt: Any, mark: Mark, depth: int) -> Iterator[_Line]:
         case ir.While(head, test, body, orelse):
             loop = [("while:", head), (f"test {expression(test)}:", body)]
             parts = [*(loop if head else [(f"while {expression(test)}:", body)]), ("else:", orelse)]
+        case ir.Gather(target, spelled, _, body):
+            parts = [(f"{target} = {expression(spelled)}:", body)]
         case ir.With(items, body):
             parts = [(f"with {', '.join(map(expression, items))}:", body)]
         case _:
@@ -173,7 +176,7 @@ def is_active(value: Any, active: Active) -> bool:
 # --- words ------------------------------------------------------------------------------------------------
 
 
-def kind(found: Any) -> str:
+def kind(found: Any) -> str:  # noqa: C901  one case per kind
     """A kind in a few words.
 
     >>> kind(TupleOf((Array(2), Int(), Known(None))))
@@ -195,6 +198,8 @@ def kind(found: Any) -> str:
             return f"list of {kind(item)}"
         case DictOfKinds(keys, items):
             return "{" + ", ".join(f"{k!r}: {kind(v)}" for k, v in zip(keys, items, strict=True)) + "}"
+        case MapOf(item):
+            return f"dict of {kind(item)}"
         case Observed(_, value):
             return type(value).__name__
         case Closure():

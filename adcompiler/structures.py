@@ -14,13 +14,36 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.bars import Bar, Code, State
-from adcompiler.callees import Backwards, Enumerated, Over, Zipped
+from adcompiler.callees import Backwards, Enumerated, Field, Over, Zipped
 from adcompiler.cotangents import ACCUMULATE, LEN, is_there
 from adcompiler.decide import is_basic_index
-from adcompiler.lattice import Array, Closure, Kind, ListOf, Observed, TupleOf, Unknown, is_real, ndim_of, numeric
+from adcompiler.lattice import (
+    Array,
+    Closure,
+    DictOfKinds,
+    Kind,
+    ListOf,
+    MapOf,
+    Observed,
+    TupleOf,
+    Unknown,
+    is_real,
+    ndim_of,
+    numeric,
+)
 from adcompiler.places import is_mutable
 from adcompiler.runtime import add_at, scatter
-from adcompiler.runtime.containers import add_item, array_shape, from_items, one_item, owned, owned_items, owned_list
+from adcompiler.runtime.containers import (
+    add_item,
+    array_shape,
+    from_items,
+    one_item,
+    owned,
+    owned_dict,
+    owned_items,
+    owned_list,
+    real_part,
+)
 from adcompiler.saving import Region
 from adcompiler.tracking import Tracking
 
@@ -33,7 +56,7 @@ class Structures(Tracking):
     def built(self, value: ir.Apply, y_bar: ir.Expr, bar: Bar, state: State, code: Code) -> None:
         """A display: each entry of its cotangent goes to its item."""
         if isinstance(value.spelled, ir.DictOf):
-            self._built_dict(value.spelled, y_bar, state, code)
+            self._built_dict(value, y_bar, state, code)
             return
         names = [
             a.id if isinstance(a, ir.Name) and a.id in self.active and not self.has_places(k) else None
@@ -42,27 +65,37 @@ class Structures(Tracking):
         real_items = [bar.complex and numeric(k) is not None and is_real(k) for k in value.kinds]
         self.distribute(names, [not bar.dense] * len(names), y_bar, state, code, real_items)
 
-    def _built_dict(self, display: ir.DictOf, y_bar: ir.Expr, state: State, code: Code) -> None:
-        named = [(key, item.id) for key, item in display.items if isinstance(item, ir.Name)]
-        if any(ir.Name(self.bar(name)) == y_bar for _, name in named):
+    def _built_dict(self, value: ir.Apply, y_bar: ir.Expr, state: State, code: Code) -> None:
+        items = value.spelled.items  # type: ignore[attr-defined]
+        if any(isinstance(item, ir.Name) and ir.Name(self.bar(item.id)) == y_bar for _, item in items):
             held = self.names.fresh("c")  # the display takes the name of one of its items
             code.append(ir.Assign(held, y_bar))
             y_bar = ir.Name(held)
+        seen = set()
         # Of two values for one key the later one stays.
-        for key, name in reversed(named) if self.tracks else named:
-            if name in self.active and key is not None:
-                entry = ("pop", (self.primal(key), ir.Const(None))) if self.tracks else ("get", (key,))
-                call = ir.Call(ir.Attr(y_bar, entry[0]), entry[1])
-                if self.has_places(self.spec.name_kinds.get(name)):
-                    code.append(ir.Do(call))
-                else:
-                    self.add(name, call, state, code, maybe=True)
+        for i in reversed(range(len(items))):
+            key, item = items[i]
+            if value.callee.keys is not None:
+                constant = value.callee.keys[i]
+                if constant in seen:
+                    continue
+                seen.add(constant)
+                literal = constant is None or type(constant) in (str, int, float, bool, bytes)
+                entry = ir.Call(ir.Attr(y_bar, "get"), (ir.Const(constant) if literal else ir.Static(constant, "key"),))
+            else:
+                entry = ir.Call(ir.Attr(y_bar, "pop"), (self.primal(key), ir.Const(None)))
+            if isinstance(item, ir.Name) and item.id in self.active and not self.has_places(value.kinds[i]):
+                self.add(item.id, entry, state, code, maybe=True)
+            elif value.callee.keys is None:
+                code.append(ir.Do(entry))
 
     def loaded(self, container: str, kind: Kind, key: Any, y_bar: ir.Expr, state: State, code: Code) -> None:
         """An item read from a container: its cotangent is the container's with that one entry."""
-        if self.add_place(
-            container, ir.Const(key) if not isinstance(key, ir.Expr) else self.primal(key), y_bar, kind, code
-        ):
+        place = ir.Const(key.name if isinstance(key, Field) else key)
+        if self.add_place(container, self.primal(key) if isinstance(key, ir.Expr) else place, y_bar, kind, code):
+            return
+        if isinstance(key, Field):
+            self.add(container, ir.DictOf(((ir.Const(key.name), y_bar),)), state, code, kind=kind)
             return
         if isinstance(key, ir.Expr):
             index = self.primal(key)
@@ -99,10 +132,48 @@ class Structures(Tracking):
                 display = _assemble(tree, kind.value)
                 if self.tracks:
                     self.regions[0].saved[param] = None
-                    code.append(ir.Do(self.at_table("give", ir.Name(param), display)))
+                    display = self.at_table("give", ir.Name(param), display)
+                if self.has_places(kind):
+                    code.append(ir.Do(display))
                 else:
-                    self.add(param, display, state, code, kind=kind)
+                    self.add(param, display, state, code, maybe=self.tracks, kind=kind)
         return code
+
+    # --- collecting -------------------------------------------------------------------------------------
+
+    def gathered(self, stmt: ir.Assign, value: ir.Apply, bar: Bar, state: State) -> Code:
+        """The cotangent of what statements have collected, as a new list or dict from which their reverse takes."""
+        into, y_bar = value.args[0].id, ir.Name(self.bar(stmt.target))
+        if is_dict(stmt.kind):
+            held = ir.Call(ir.Static(owned_dict, "owned_dict"), (y_bar,))
+        elif bar.maybe:
+            length = ir.Name(self.saver.fact(stmt.target, "len", ir.Call(LEN, (ir.Name(stmt.target),)), True))
+            held = ir.Call(ir.Static(owned_list, "owned_list"), (y_bar, length))
+        else:
+            held = ir.Call(ir.Static(list, "list"), (y_bar,))
+        state[into] = Bar(owned=True, dense=bar.dense and not bar.maybe, complex=bar.complex)
+        return [ir.Assign(self.bar(into), held)]
+
+    def stmt_Collect(self, stmt: ir.Collect, state: State, region: Region) -> tuple[Code, Code, State]:
+        into = ir.Name(stmt.into)
+        if stmt.key is None:
+            forward: ir.Stmt = ir.Do(ir.Call(ir.Attr(into, "append"), (stmt.value,)), stmt.origin)
+        else:
+            forward = ir.Store(ir.Item(into, stmt.key), stmt.value, None, stmt.origin)
+        bar = state.get(stmt.into)
+        if bar is None:
+            return [forward], [], state
+        code: Code = []
+        # The last one that was collected is taken first; of equal keys it is the one that stayed.
+        which = () if stmt.key is None else (self.primal(stmt.key), ir.Const(None))
+        taken: ir.Expr = ir.Call(ir.Attr(ir.Name(self.bar(stmt.into)), "pop"), which)
+        if not isinstance(stmt.value, ir.Name) or stmt.value.id not in self.active:
+            return [forward], [ir.Do(taken)], state
+        if bar.complex and numeric(stmt.kind) is not None and is_real(stmt.kind):
+            taken = ir.Call(ir.Static(real_part, "real_part"), (taken,))
+        maybe = stmt.key is not None or not bar.dense
+        self.add(stmt.value.id, taken, state, code, maybe=maybe, kind=stmt.kind)
+        return [forward], code, state
 
     # --- unpacking --------------------------------------------------------------------------------------
 
@@ -220,9 +291,11 @@ class Structures(Tracking):
         if have is not None and have.owned:
             code.append(self.in_place(name, kind, saved, index_kind, y_bar))
             return
-        if numeric(kind) is None:
+        if is_dict(kind):
+            value: ir.Expr = ir.DictOf(((saved, y_bar),))
+        elif numeric(kind) is None:
             length = self.length_fact(name)
-            value: ir.Expr = ir.Call(ir.Static(one_item, "one_item"), (length, saved, y_bar))
+            value = ir.Call(ir.Static(one_item, "one_item"), (length, saved, y_bar))
         else:
             value = ir.Call(ir.Static(scatter, "scatter"), (y_bar, saved, self.shape_fact(name, after=False)))
         self.sizes[name] = kind
@@ -240,6 +313,9 @@ class Structures(Tracking):
         if isinstance(kind, Unknown):
             added = ir.Call(ir.Static(add_item, "add_item"), (ir.Name(self.bar(name)), index, value))
             return ir.Assign(self.bar(name), added)
+        if is_dict(kind):
+            have = ir.Call(ir.Attr(ir.Name(self.bar(name)), "get"), (index,))
+            return ir.Store(place, ir.Call(ACCUMULATE, (have, value)))
         if numeric(kind) is None:
             return ir.Store(place, ir.Call(ACCUMULATE, (place, value)))
         surely_array = isinstance(numeric(kind), Array) and bool(ndim_of(kind))
@@ -262,6 +338,8 @@ class Structures(Tracking):
         have: ir.Expr = ir.Const(None) if bar is None else ir.Name(self.bar(name))
         if isinstance(kind, Unknown):
             value: ir.Expr = ir.Call(ir.Static(owned_items, "owned_items"), (have, self.form_fact(name)))
+        elif is_dict(kind):
+            value = ir.Call(ir.Static(owned_dict, "owned_dict"), (have,))
         elif numeric(kind) is None:
             value = ir.Call(ir.Static(owned_list, "owned_list"), (have, self.length_fact(name)))
         else:
@@ -328,6 +406,11 @@ def _only_new_axes(index: Any) -> bool:
     return bool(new) and len(whole) + len(new) == len(parts)
 
 
+def is_dict(kind: Any) -> bool:
+    """Whether a kind is that of a dict."""
+    return isinstance(kind, DictOfKinds | MapOf) or (isinstance(kind, Observed) and isinstance(kind.value, dict))
+
+
 def _length(kind: Any) -> int | None:
     """The number of items of a tuple or list, if known."""
     match kind:
@@ -344,9 +427,17 @@ def _assemble(tree: Mapping[Any, ir.Expr], value: Any) -> ir.Expr:
         whole = tree[()]
         rest = {steps: e for steps, e in tree.items() if steps}
         return whole if not rest else ir.Call(ACCUMULATE, (whole, _assemble(rest, value)))
-    keys = list(dict.fromkeys(steps[0][1] for steps in tree))
-    parts = {key: _assemble({s[1:]: e for s, e in tree.items() if s[0][1] == key}, value[key]) for key in keys}
-    if isinstance(value, dict):
+    keys = list(dict.fromkeys(steps[0] for steps in tree))
+    parts = {
+        key: _assemble({s[1:]: e for s, e in tree.items() if s[0] == (form, key)}, _at(value, form, key))
+        for form, key in keys
+    }
+    if not isinstance(value, tuple | list):
         return ir.DictOf(tuple((ir.Const(k), e) for k, e in parts.items()))
     display = tuple(parts.get(i, ir.Const(None)) for i in range(len(value)))
     return ir.Seq("list" if isinstance(value, list) else "tuple", display)
+
+
+def _at(value: Any, form: str, key: Any) -> Any:
+    """The value one step along a path."""
+    return getattr(value, key) if form == "attr" else value[key]

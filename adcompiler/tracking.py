@@ -7,13 +7,14 @@ array or a tuple keeps its variable; what may be either has both, and the table 
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from adcompiler import ir
 from adcompiler.bars import Bar, Code, State
-from adcompiler.callees import Build, Dynamic, PairCall, PlaceCall, RuleCall, parts
+from adcompiler.callees import Build, Copied, Dynamic, Make, PairCall, PlaceCall, RuleCall, parts
 from adcompiler.cotangents import ACCUMULATE, Cotangents
-from adcompiler.lattice import Heap, Kind, Observed, Unknown, is_plain
+from adcompiler.lattice import Heap, Kind, Observed, Unknown, class_of, is_plain
 from adcompiler.places import is_mutable
 from adcompiler.program import ANY, Spec
 from adcompiler.runtime.bars import hold
@@ -148,7 +149,7 @@ class Tracking(Cotangents):
             code.append(self.materialise(stmt.target, after=True, maybe=bar.maybe))
 
     def place_call(self, stmt: ir.Assign, value: ir.Apply, state: State) -> tuple[Code, Code, State]:
-        """A read or write of a place: `value, saved = append(xs, v)`; in the reverse `v_bar, = append_bar(saved, ...)`."""
+        """A read or write of a place: `value, saved = append(xs, v)`, reversed by `v_bar, = append_bar(saved, ...)`."""
         code: Code = []
         self.seed(stmt, state, code)
         operation = value.callee.operation
@@ -182,7 +183,9 @@ class Tracking(Cotangents):
             case Build() if is_mutable(stmt.kind):
                 count = ir.Const(len(value.args))
                 call = self.at_table("release", ir.Name(self.saver.value(stmt.target, True)), count)
-            case RuleCall() if not is_plain(stmt.kind) and not isinstance(stmt.kind, Unknown):
+            case Make() if is_mutable(stmt.kind) and class_of(stmt.kind) is not functools.partial:
+                call = self.at_table("release", ir.Name(self.saver.value(stmt.target, True)))
+            case RuleCall() | Copied() | Make() if not is_plain(stmt.kind) and not isinstance(stmt.kind, Unknown):
                 held = self.names.fresh(stmt.target + "_held")
                 self.saver.after(held, ir.Call(HOLD, (ir.Name(stmt.target),)))
                 call = self.at_table("release", ir.Name(held))

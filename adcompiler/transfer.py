@@ -80,7 +80,7 @@ def _bool(operands: Operands, fresh: Hashable) -> Kind:
 
 
 def _scalar(operands: Operands, fresh: Hashable) -> Kind:
-    return Scalar(all(is_real(k) for k in operands.values() if numeric(k) is not None))
+    return Scalar(_all_real(operands))
 
 
 def _number(operands: Operands, fresh: Hashable) -> Kind:
@@ -278,6 +278,7 @@ def _index(operands: Operands, fresh: Hashable) -> Kind:
 
 _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "elementwise": _elementwise,
+    "scalar_real": lambda operands, fresh: Scalar(True),
     "elementwise_real": _elementwise_real,
     "elementwise_complex": lambda operands, fresh: broadcast_kind(list(operands.values()), fresh, False),
     "where": _where,

@@ -19,6 +19,11 @@ def positional_parameters(signature: inspect.Signature) -> list[inspect.Paramete
     return [p for p in signature.parameters.values() if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
 
 
+def without_first(signature: inspect.Signature, count: int) -> inspect.Signature:
+    """The signature of a method or callable object: without what it is called on."""
+    return signature.replace(parameters=list(signature.parameters.values())[count:])
+
+
 def wanted_names(signature: inspect.Signature, argnums: Argnums) -> Wanted:
     """The arguments that `argnums` asks for; raises TypeError if there are no such parameters."""
     wanted = argnums if isinstance(argnums, tuple) else (argnums,)

@@ -36,10 +36,10 @@ scalar_rule(np.fabs, lambda x: sign(x))
 
 # Conversions keep the derivative
 
-scalar_rule(np.float16, lambda x: 1.0, result="same")
-scalar_rule(np.float32, lambda x: 1.0, result="same")
-scalar_rule(np.float64, lambda x: 1.0, result="same")
-scalar_rule(np.longdouble, lambda x: 1.0, result="same")
+scalar_rule(np.float16, lambda x: 1.0, result="same", kind="elementwise_real")
+scalar_rule(np.float32, lambda x: 1.0, result="same", kind="elementwise_real")
+scalar_rule(np.float64, lambda x: 1.0, result="same", kind="elementwise_real")
+scalar_rule(np.longdouble, lambda x: 1.0, result="same", kind="elementwise_real")
 scalar_rule(np.complex64, lambda x: 1.0, result="same", kind="elementwise_complex")
 scalar_rule(np.complex128, lambda x: 1.0, result="same", kind="elementwise_complex")
 

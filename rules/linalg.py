@@ -130,8 +130,8 @@ def vdot(a, b):
 
     def pullback(y_bar):
         if ndim(a) == 1 and ndim(b) == 1:
-            a_bar = conj(y_bar) * b
-            b_bar = y_bar * a
+            a_bar = conj(y_bar) * np.ravel(b)
+            b_bar = y_bar * np.ravel(a)
         else:
             a_bar = reshape(conj(y_bar) * np.ravel(b), a_shape)
             b_bar = reshape(y_bar * np.ravel(a), b_shape)

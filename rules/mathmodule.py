@@ -24,31 +24,31 @@ TWO_OVER_ROOT_PI = 2 / math.sqrt(math.pi)
 
 # Functions of one number
 
-scalar_rule(math.exp, lambda x, out: out, kind="scalar")
-scalar_rule(math.exp2, lambda x, out: out * LOG_2, kind="scalar")
-scalar_rule(math.expm1, lambda x, out: out + 1, kind="scalar")
-scalar_rule(math.log1p, lambda x: 1 / (1 + x), kind="scalar")
-scalar_rule(math.log2, lambda x: 1 / (x * LOG_2), kind="scalar")
-scalar_rule(math.log10, lambda x: 1 / (x * LOG_10), kind="scalar")
-scalar_rule(math.sin, lambda x: math.cos(x), kind="scalar")
-scalar_rule(math.cos, lambda x: -math.sin(x), kind="scalar")
-scalar_rule(math.tan, lambda x, out: 1 + out * out, kind="scalar")
-scalar_rule(math.atan, lambda x: 1 / (1 + x * x), kind="scalar")
-scalar_rule(math.sinh, lambda x: math.cosh(x), kind="scalar")
-scalar_rule(math.cosh, lambda x: math.sinh(x), kind="scalar")
-scalar_rule(math.tanh, lambda x, out: 1 - out * out, kind="scalar")
-scalar_rule(math.asinh, lambda x: 1 / math.sqrt(1 + x * x), kind="scalar")
-scalar_rule(math.atanh, lambda x: 1 / ((1 - x) * (1 + x)), kind="scalar")
-scalar_rule(math.fabs, lambda x: sign(x), kind="scalar")
-scalar_rule(math.erf, lambda x: TWO_OVER_ROOT_PI * math.exp(-x * x), kind="scalar")
-scalar_rule(math.erfc, lambda x: -TWO_OVER_ROOT_PI * math.exp(-x * x), kind="scalar")
-scalar_rule(math.gamma, lambda x, out: out * digamma(x), kind="scalar")  # DLMF 5.2.2
-scalar_rule(math.lgamma, lambda x: digamma(x), kind="scalar")
-scalar_rule(math.degrees, lambda x: 1 / DEGREE, kind="scalar")
-scalar_rule(math.radians, lambda x: DEGREE, kind="scalar")
+scalar_rule(math.exp, lambda x, out: out, kind="scalar_real")
+scalar_rule(math.exp2, lambda x, out: out * LOG_2, kind="scalar_real")
+scalar_rule(math.expm1, lambda x, out: out + 1, kind="scalar_real")
+scalar_rule(math.log1p, lambda x: 1 / (1 + x), kind="scalar_real")
+scalar_rule(math.log2, lambda x: 1 / (x * LOG_2), kind="scalar_real")
+scalar_rule(math.log10, lambda x: 1 / (x * LOG_10), kind="scalar_real")
+scalar_rule(math.sin, lambda x: math.cos(x), kind="scalar_real")
+scalar_rule(math.cos, lambda x: -math.sin(x), kind="scalar_real")
+scalar_rule(math.tan, lambda x, out: 1 + out * out, kind="scalar_real")
+scalar_rule(math.atan, lambda x: 1 / (1 + x * x), kind="scalar_real")
+scalar_rule(math.sinh, lambda x: math.cosh(x), kind="scalar_real")
+scalar_rule(math.cosh, lambda x: math.sinh(x), kind="scalar_real")
+scalar_rule(math.tanh, lambda x, out: 1 - out * out, kind="scalar_real")
+scalar_rule(math.asinh, lambda x: 1 / math.sqrt(1 + x * x), kind="scalar_real")
+scalar_rule(math.atanh, lambda x: 1 / ((1 - x) * (1 + x)), kind="scalar_real")
+scalar_rule(math.fabs, lambda x: sign(x), kind="scalar_real")
+scalar_rule(math.erf, lambda x: TWO_OVER_ROOT_PI * math.exp(-x * x), kind="scalar_real")
+scalar_rule(math.erfc, lambda x: -TWO_OVER_ROOT_PI * math.exp(-x * x), kind="scalar_real")
+scalar_rule(math.gamma, lambda x, out: out * digamma(x), kind="scalar_real")  # DLMF 5.2.2
+scalar_rule(math.lgamma, lambda x: digamma(x), kind="scalar_real")
+scalar_rule(math.degrees, lambda x: 1 / DEGREE, kind="scalar_real")
+scalar_rule(math.radians, lambda x: DEGREE, kind="scalar_real")
 
 
-@rrule(math.sqrt, kind="scalar")
+@rrule(math.sqrt, kind="scalar_real")
 def sqrt(x):
     """The derivative at 0 is taken as 0, as that of abs."""
     y = math.sqrt(x)
@@ -59,7 +59,7 @@ def sqrt(x):
     return y, pullback
 
 
-@rrule(math.cbrt, kind="scalar")
+@rrule(math.cbrt, kind="scalar_real")
 def cbrt(x):
     y = math.cbrt(x)
 
@@ -69,7 +69,7 @@ def cbrt(x):
     return y, pullback
 
 
-@rrule(math.asin, kind="scalar")
+@rrule(math.asin, kind="scalar_real")
 def asin(x):
     y = math.asin(x)
 
@@ -79,7 +79,7 @@ def asin(x):
     return y, pullback
 
 
-@rrule(math.acos, kind="scalar")
+@rrule(math.acos, kind="scalar_real")
 def acos(x):
     y = math.acos(x)
 
@@ -89,7 +89,7 @@ def acos(x):
     return y, pullback
 
 
-@rrule(math.acosh, kind="scalar")
+@rrule(math.acosh, kind="scalar_real")
 def acosh(x):
     y = math.acosh(x)
 
@@ -102,7 +102,7 @@ def acosh(x):
 # Functions of two or three numbers
 
 
-@rrule(math.log, kind="scalar")
+@rrule(math.log, kind="scalar_real")
 def log(x, base=None):
     y = math.log(x) if base is None else math.log(x, base)
 
@@ -120,7 +120,7 @@ def log(x, base=None):
     return y, pullback
 
 
-@rrule(math.pow, kind="scalar")
+@rrule(math.pow, kind="scalar_real")
 def pow_(x, y):
     z = math.pow(x, y)
 
@@ -134,7 +134,7 @@ def pow_(x, y):
     return z, pullback
 
 
-@rrule(math.atan2, kind="scalar")
+@rrule(math.atan2, kind="scalar_real")
 def atan2(y, x):
     z = math.atan2(y, x)
 
@@ -144,7 +144,7 @@ def atan2(y, x):
     return z, pullback
 
 
-@rrule(math.fmod, kind="scalar")
+@rrule(math.fmod, kind="scalar_real")
 def fmod(x, y):
     z = math.fmod(x, y)
 
@@ -154,7 +154,7 @@ def fmod(x, y):
     return z, pullback
 
 
-@rrule(math.remainder, kind="scalar")
+@rrule(math.remainder, kind="scalar_real")
 def remainder(x, y):
     z = math.remainder(x, y)
 
@@ -164,7 +164,7 @@ def remainder(x, y):
     return z, pullback
 
 
-@rrule(math.copysign, kind="scalar")
+@rrule(math.copysign, kind="scalar_real")
 def copysign(x, y):
     z = math.copysign(x, y)
 
@@ -174,7 +174,7 @@ def copysign(x, y):
     return z, pullback
 
 
-@rrule(math.ldexp, kind="scalar")
+@rrule(math.ldexp, kind="scalar_real")
 def ldexp(x, i):
     y = math.ldexp(x, i)
 
@@ -184,7 +184,7 @@ def ldexp(x, i):
     return y, pullback
 
 
-@rrule(math.nextafter, kind="scalar")
+@rrule(math.nextafter, kind="scalar_real")
 def nextafter(x, y):
     z = math.nextafter(x, y)
 
@@ -197,7 +197,7 @@ def nextafter(x, y):
 # Functions of sequences
 
 
-@rrule(math.hypot, kind="scalar")
+@rrule(math.hypot, kind="scalar_real")
 def hypot(*coordinates):
     y = math.hypot(*coordinates)
 
@@ -207,7 +207,7 @@ def hypot(*coordinates):
     return y, pullback
 
 
-@rrule(math.dist, kind="scalar")
+@rrule(math.dist, kind="scalar_real")
 def dist(p, q):
     y = math.dist(p, q)
 
@@ -217,7 +217,7 @@ def dist(p, q):
     return y, pullback
 
 
-@rrule(math.fsum, kind="scalar")
+@rrule(math.fsum, kind="scalar_real")
 def fsum(seq):
     shapes = entry_shapes(seq)
     y = math.fsum(seq)
@@ -286,11 +286,11 @@ def fma(x, y, z):
 if hasattr(math, "sumprod"):
     rrule(math.sumprod, kind="scalar")(sumprod)
 if hasattr(math, "fma"):
-    rrule(math.fma, kind="scalar")(fma)
+    rrule(math.fma, kind="scalar_real")(fma)
 
 # Steps and predicates
 
 non_differentiable(math.floor, math.ceil, math.trunc, kind="int")
 non_differentiable(math.comb, math.factorial, math.gcd, math.isqrt, math.lcm, math.perm, kind="int")
 non_differentiable(math.isclose, math.isfinite, math.isinf, math.isnan, kind="int")
-non_differentiable(math.ulp, kind="scalar")
+non_differentiable(math.ulp, kind="scalar_real")

@@ -9,6 +9,7 @@ can be written into has none there.
 
 from __future__ import annotations
 
+import functools
 import types
 from collections import deque
 from collections.abc import Iterator
@@ -27,7 +28,15 @@ _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made by Python code
 class Cell:
     """A variable that a nested function rebinds: the place `value` of an object of its own."""
 
-    __slots__ = ("value",)
+    __slots__ = ("name", "value")
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute != "value":
+            raise AttributeError(attribute)
+        raise UnboundLocalError(f"cannot access local variable {self.name!r} where it is not associated with a value")
 
 
 class Held:
@@ -51,14 +60,20 @@ def is_place(value: Any) -> bool:
 
 def is_object(value: Any) -> bool:
     """Whether a value is an object of a class written in Python, with attributes."""
-    cls = type(value)
-    if isinstance(value, (tuple, np.ndarray, np.generic, str, int, float, Tangent, *_CALLABLES)):
+    return is_place_class(type(value))
+
+
+def is_place_class(cls: type) -> bool:
+    """Whether objects of a class have attributes that can be written into."""
+    if issubclass(cls, (tuple, np.ndarray, np.generic, str, int, float, Tangent, *_CALLABLES)):
         return False
     return bool(cls.__flags__ & _HEAP_TYPE)
 
 
 def attributes(value: Any) -> Iterator[tuple[str, Any]]:
     """The attributes that an object itself has, those in slots included."""
+    if isinstance(value, functools.partial):
+        yield from (("func", value.func), ("args", value.args), ("keywords", value.keywords))
     yield from getattr(value, "__dict__", {}).items()
     for cls in type(value).__mro__:
         slots = cls.__dict__.get("__slots__", ())

@@ -21,6 +21,11 @@ def owned_list(c: Any, length: int) -> list[Any]:
     return [None] * length if c is None else list(c)
 
 
+def owned_dict(c: Any) -> dict[Any, Any]:
+    """The cotangent of a dict as a new dict that may be written into; None is zero."""
+    return {} if c is None else dict(c)
+
+
 def array_shape(x: Any) -> tuple[int, ...] | None:
     """The shape of an array; None for whatever else can be unpacked."""
     return getattr(x, "shape", None)

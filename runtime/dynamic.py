@@ -6,9 +6,12 @@ calls from its own frame, and whose `backward` gives a cotangent for the callabl
 
 from __future__ import annotations
 
+import functools
 import inspect
 import operator
 import types
+import weakref
+from collections import deque
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +19,14 @@ import numpy as np
 
 from adcompiler.runtime.containers import one_item
 from adcompiler.runtime.errors import NoRuleError, UnsupportedSyntaxError
+from adcompiler.runtime.members import (
+    ABSENT,
+    has_plain_fields,
+    is_constant_of_class,
+    is_field,
+    is_named_tuple,
+    member,
+)
 from adcompiler.runtime.tangents import Thunk, unthunk
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
@@ -24,6 +35,14 @@ _is_inert: Callable[[Any], Any]
 _compile: Callable[..., Any]
 
 _ARITHMETIC = (operator.add, operator.mul, operator.sub, operator.truediv, operator.mod, operator.pow, operator.matmul)
+_CACHED = type(functools.cache(print))
+# Functions that call a closure or partial, by its code or type.
+_callers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+_AUGMENTED = {
+    operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul,
+    operator.itruediv: operator.truediv, operator.ipow: operator.pow, operator.imatmul: operator.matmul,
+    operator.ifloordiv: operator.floordiv, operator.imod: operator.mod,
+}  # fmt: skip
 _NUMBERS = (bool, int, float, complex, np.generic)
 _PLAIN = (list, tuple, type(None), str, bytes, slice, type(Ellipsis), type, np.dtype)
 _OPAQUE = (type, types.ModuleType, types.BuiltinFunctionType, np.ufunc)  # callables that hold no values
@@ -56,6 +75,8 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
     if not any(wanted):
         return _plain(f, count)
     f = getattr(f, "__adcompiler_function__", f)
+    if f is getattr:
+        return _attribute(*args)
     for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
         if mark:
             _check_tangible(value)
@@ -65,8 +86,88 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         return _without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
     if isinstance(f, types.MethodType):
         return _without_owner(_by_key(f.__func__, wanted, (owner, *args), kwargs), owner)
+    if wanted[0] and not _lookup(f, ()):
+        called = member(type(f), "__call__")
+        if has_plain_fields(type(f)) and isinstance(called, types.FunctionType):
+            return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
+        if (isinstance(f, types.FunctionType) and not all(map(_is_constant, f.__closure__ or ()))) or isinstance(
+            f, functools.partial
+        ):
+            return _without_owner(_by_source(_caller(f), wanted, (f, *args), kwargs), f)
     inner = _by_key(f, wanted[1:], args, kwargs)
     return Resolved(inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)), inner.source)
+
+
+def resolve_value(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
+    """As `resolve`, for a callable that is a value with a cotangent of its own, as bound methods may be."""
+    found = resolve(wanted, f, *args, **kwargs)
+    if not isinstance(f, types.MethodType):
+        return found
+
+    def backward(saved: Any, y_bar: Any) -> Any:
+        owner, *others = found.backward(saved, y_bar)
+        return (None if owner is None else {"__self__": owner}, *others)
+
+    return Resolved(found.forward, backward)
+
+
+def _caller(f: Any) -> Any:
+    """A function that calls what it is given first; one for each body, since each is compiled for itself."""
+    key = getattr(f, "__code__", type(f))
+    if key not in _callers:
+        _callers[key] = types.FunctionType(_call.__code__, globals(), "call")
+    return _callers[key]
+
+
+def _call(f: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return f(*args, **kwargs)
+
+
+def _attribute(obj: Any, name: str) -> Resolved:
+    """The derivative of `getattr(obj, name)`; the field's cotangent is the object's with that one entry."""
+    cls = type(obj)
+    if is_named_tuple(cls) and name in cls._fields:
+        inner = _item(obj)
+        position = cls._fields.index(name)
+        return Resolved(
+            lambda obj, name: inner.forward(obj, position), lambda saved, y_bar: (None, *inner.backward(saved, y_bar))
+        )
+    if isinstance(obj, np.ndarray | np.generic | float | complex):
+        return _from_object(_by_key(getattr(np.ndarray, name, None), (True,), (obj,), {}))
+    found = member(cls, name)
+    if not has_plain_fields(cls):
+        raise _no_rule(getattr, [obj])
+    if is_field(obj, name):
+        return Resolved(_load, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))
+    if isinstance(found, property) and found.fget is not None:
+        return _from_object(_by_key(found.fget, (True,), (obj,), {}))
+    if isinstance(found, types.FunctionType):
+        return Resolved(_load, lambda saved, y_bar: (None, None if y_bar is None else y_bar.get("__self__"), None))
+    if found is ABSENT or isinstance(found, staticmethod | classmethod) or is_constant_of_class(found):
+        return _plain_attribute(obj, name, member(cls, "__getattr__") if found is ABSENT else ABSENT)
+    raise UnsupportedSyntaxError(
+        f"the attribute .{name} of {cls.__qualname__} is no plain field\n"
+        "Use one that is set in __init__, or a property."
+    )
+
+
+def _plain_attribute(obj: Any, name: str, computed: Any) -> Resolved:
+    """An attribute of the class, or what `__getattr__` computes."""
+    if computed is ABSENT:
+        return _plain(getattr, 3)
+    inner = _by_key(computed, (True, False), (obj, name), {})
+    return Resolved(inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)))
+
+
+def _load(obj: Any, name: str) -> Any:
+    return getattr(obj, name), None
+
+
+def _from_object(inner: Resolved) -> Resolved:
+    """What is computed from an object alone, as `getattr(obj, name)`."""
+    return Resolved(
+        lambda obj, name: inner.forward(obj), lambda saved, y_bar: (None, *inner.backward(saved, y_bar), None)
+    )
 
 
 def _check_tangible(value: Any) -> None:
@@ -74,17 +175,15 @@ def _check_tangible(value: Any) -> None:
     if isinstance(value, types.MethodType | types.BuiltinMethodType):
         value = getattr(value, "__self__", None)
     if isinstance(value, types.FunctionType):
-        hidden = [c for c in value.__closure__ or () if not _is_constant(c)]
-        if hidden or not all(map(_is_inert_default, value.__defaults__ or ())):
+        if not all(map(_is_inert_default, value.__defaults__ or ())):
             raise UnsupportedSyntaxError(
-                f"{value.__name__} captures values that may carry derivatives, and is only known at run time\n"
-                "Pass what it captures as arguments."
+                f"{value.__name__} has defaults that may carry derivatives, and is only known at run time\n"
+                "Pass them as arguments."
             )
-    elif isinstance(value, dict):
-        for item in value.values():
-            _check_tangible(item)
-    elif isinstance(value, list | tuple):
-        for item in value:
+    elif has_plain_fields(type(value)):
+        return  # compiled with what it holds
+    elif isinstance(value, list | tuple | dict):
+        for item in value.values() if isinstance(value, dict) else value:
             _check_tangible(item)
     elif not isinstance(value, _NUMBERS) and not _is_domain(value) and callable(value) and not _is_inert(value):
         if not _lookup(value, ()) and not isinstance(value, _OPAQUE):
@@ -127,9 +226,12 @@ def _without_owner(inner: Resolved, owner: Any) -> Resolved:
 def _by_key(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Resolved:
     """The derivative by rule, by source, or not at all; `backward` gives one cotangent per argument and keyword."""
     count = len(args) + len(kwargs)
+    if key in _AUGMENTED:
+        # `a += b` is an operation of its own where the class of `a` says so, and else `a = a + b`.
+        key = _AUGMENTED[key] if member(type(args[0]), f"__{key.__name__}__") is ABSENT or _is_domain(args[0]) else key
     if _is_inert(key):
         return _plain(key, count)
-    if key is operator.getitem and type(args[0]) in (list, tuple, dict):
+    if key is operator.getitem and _is_plain_container(args[0]):
         return _item(args[0])
     if key in _ARITHMETIC and any(isinstance(a, list | tuple | dict | str) for a in args):
         raise UnsupportedSyntaxError(
@@ -142,9 +244,9 @@ def _by_key(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwargs: d
     if rules:
         return _by_rule(rules, key, wanted, args, kwargs)
     if foreign:
-        method = _overload(key, args)
-        if method is not None:
-            return _by_key(method, wanted, args, kwargs)
+        overloaded = _overload(key, wanted, args)
+        if overloaded is not None:
+            return overloaded
     if isinstance(key, types.FunctionType) and not foreign_module(key):
         return _by_source(key, wanted, args, kwargs)
     raise _no_rule(key, foreign)
@@ -169,6 +271,12 @@ def _item(container: Any) -> Resolved:
     return Resolved(forward, backward)
 
 
+def _is_plain_container(value: Any) -> bool:
+    """Whether a value is a list, tuple, dict or deque whose items are found as in any other."""
+    bases = (list, tuple, dict, deque)
+    return any(isinstance(value, b) and type(value).__getitem__ is b.__getitem__ for b in bases)
+
+
 def foreign_module(function: Any) -> bool:
     """Whether a function belongs to a library whose source is never read."""
     root = (getattr(function, "__module__", None) or "").split(".")[0]
@@ -189,17 +297,58 @@ def _is_domain(value: Any) -> bool:
     return issubclass(cls, _PLAIN) or (cls.__name__ == "ndarray" and cls.__module__.split(".")[0] == "cupy")
 
 
-def _overload(key: Any, args: tuple[Any, ...]) -> Any:
-    """The Python method behind an operator on a user's class: only the left operand's own, and only if it is plain."""
-    name = f"__{getattr(key, '__name__', '')}__"
-    if getattr(operator, name, None) is None and name != "__getitem__":
+def _overload(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...]) -> Resolved | None:
+    """The methods behind an operator on objects of the user's classes, tried in Python's order; None if it has none."""
+    name = getattr(key, "__name__", "").strip("_")
+    straight, reflected = f"__{name}__", f"__r{name}__"
+    if getattr(operator, straight, None) is not key or not any(has_plain_fields(type(a)) for a in args):
         return None
-    method = getattr(type(args[0]), name, None)
-    return method if isinstance(method, types.FunctionType) else None
+    tries = [(straight, args, False)]
+    if key is not operator.getitem and len(args) == 2 and type(args[0]) is not type(args[1]):
+        a, b = type(args[0]), type(args[1])
+        if not has_plain_fields(a) and not _gives_way(args[0], b):
+            return None
+        own = issubclass(b, a) and member(b, reflected) is not member(a, reflected)
+        tries.insert(0 if own else 1, (reflected, args[::-1], True))
+    methods = [(member(type(operands[0]), method), operands, swap) for method, operands, swap in tries]
+    methods = [m for m in methods if isinstance(m[0], types.FunctionType) and has_plain_fields(type(m[1][0]))]
+    return _first_of(key, methods, wanted)
+
+
+def _gives_way(value: Any, cls: type) -> bool:
+    """Whether a number or array leaves an operator to an object of `cls` on its right."""
+    if isinstance(value, np.ndarray):
+        return getattr(cls, "__array_ufunc__", value) is None
+    return not isinstance(value, np.generic) or not (hasattr(cls, "__len__") and hasattr(cls, "__getitem__"))
+
+
+def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool, ...]) -> Resolved:
+    """The first method that does not return NotImplemented."""
+
+    def forward(*args: Any) -> Any:
+        for method, operands, swap in methods:
+            inner = _by_key(method, wanted[::-1] if swap else wanted, operands, {})
+            y, saved = inner.forward(*operands)
+            if y is not NotImplemented:
+                return y, (inner.backward, swap, saved)
+        key(*args)  # Python's own TypeError, or what somebody else makes of it
+        raise _no_rule(key, list(args))
+
+    def backward(record: Any, y_bar: Any) -> Any:
+        inner, swap, saved = record
+        cts = inner(saved, y_bar)
+        return cts[::-1] if swap else cts
+
+    return Resolved(forward, backward)
 
 
 def _no_rule(key: Any, foreign: list[Any]) -> NoRuleError:
     name = getattr(key, "__name__", repr(key))
+    if isinstance(key, _CACHED):
+        return NoRuleError(
+            f"{name} keeps its results in a cache, which would keep one derivative for all calls\n"
+            "Remove the cache, or register a rule with @rrule."
+        )
     if foreign:
         kinds = ", ".join(sorted({f"{type(v).__module__}.{type(v).__qualname__}" for v in foreign}))
         return NoRuleError(
@@ -214,7 +363,7 @@ def without_rule(function: Any, name: str) -> tuple[str, str, str]:
     if hasattr(type(function), "__adcompiler_transform__"):
         why = "Derivatives of derivatives are not supported yet."
         return f"{name} has no derivative", why, "Compute it outside and pass the result."
-    if isinstance(function, np.vectorize):
+    if isinstance(function, np.vectorize) or function is np.vectorize.__call__:
         what, why = "a function made by np.vectorize has no derivative", "It calls Python once for each number."
         return what, why, "Write it with operations on whole arrays (np.where for a choice), or as a loop."
     if isinstance(inside, types.FunctionType) and not foreign_module(function):

@@ -101,7 +101,7 @@ def masked_out(c: Any, mask: Any) -> Any:
 
 def share_above(a: Any, b: Any) -> Any:
     """The share of `a` in the larger of both: the mask `a > b`, or with half at each tie if there is any."""
-    above = np.greater(a, b) if isinstance(a, complex) else a > b
+    above = np.greater(a, b) if isinstance(a, complex) or isinstance(b, complex) else a > b
     if type(b) is float and b == 0.0 and type(a) is np.ndarray and a.size <= _SMALL and np.count_nonzero(a) == a.size:
         return above  # no ties with 0: the usual rectifier, without a second comparison
     tied = a == b
@@ -207,6 +207,8 @@ def exponent_bar(c: Any, base: Any, y: Any) -> Any:
         return multiply_strong(c, conj(y * np.log(base)))
     if isinstance(y, complex) and isinstance(base, (float, int)) and base:
         return multiply_strong(c, conj(y * cmath.log(base)))  # Python's floats turn complex
+    if np.iscomplexobj(y):
+        base = np.multiply(base, complex(1.0, 0.0))  # a negative base of a complex power has a logarithm
     regular = np.not_equal(base, 0) if np.iscomplexobj(base) else np.greater(base, 0)
     with _quiet():
         slope = conj(y * np.log(np.where(regular, base, 1.0)))

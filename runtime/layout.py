@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.errors import DifferentiationError
-from adcompiler.runtime.shapes import Shape, ndim, shape, zeros
+from adcompiler.runtime.shapes import Shape, ndim, real, shape, zeros
 
 Layout = tuple[type, list[Shape]]
 
@@ -183,5 +183,10 @@ def diag_bar(c: Any, v_shape: Shape, k: int) -> Any:
 
 
 def cast_bar(c: Any, dtype: np.dtype[Any]) -> Any:
-    """The cotangent `c` of a value that was cast to `dtype`: zero if that cannot carry a derivative."""
-    return c if dtype.kind in "fc" else np.zeros(shape(c))
+    """The cotangent `c` of a value that was cast to `dtype`: zero if that cannot carry a derivative.
+
+    A cast from complex to real drops the imaginary part, and so does its adjoint.
+    """
+    if dtype.kind == "f":
+        return real(c)
+    return c if dtype.kind == "c" else np.zeros(shape(c))

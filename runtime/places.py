@@ -7,14 +7,15 @@ cotangent for each operand after the object. The entries of the object in the ta
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.bars import Bars, hold, is_object
+from adcompiler.runtime.bars import Bars, Cell, hold, is_object
+from adcompiler.runtime.containers import from_items
 from adcompiler.runtime.errors import MutationError, UnsupportedSyntaxError
 from adcompiler.runtime.tangents import accumulate
 
@@ -29,6 +30,9 @@ class Operation:
     stores: bool = True
 
 
+# Containers whose items and methods are Python's own; those of a subclass may do anything.
+CONTAINERS = frozenset({list, dict, deque, defaultdict, OrderedDict})
+
 _NUMBERS = (int, float, complex, np.number)
 
 
@@ -38,7 +42,7 @@ def _refuse_array(obj: Any) -> None:
             "an array is written into\nWriting into arrays is not differentiated yet.\n"
             "Make a new value: np.where, np.stack or np.concatenate."
         )
-    if not isinstance(obj, list | dict | deque):
+    if type(obj) not in CONTAINERS:
         raise UnsupportedSyntaxError(
             f"an item of a {type(obj).__qualname__} is written\nOnly items of lists and dicts are followed.\n"
             "Keep the values in a list or a dict."
@@ -60,16 +64,34 @@ def store_item(obj: Any, key: Any, value: Any) -> tuple[None, Any]:
     """`obj[key] = value`."""
     _refuse_array(obj)
     if isinstance(key, slice):
-        return _moved(obj, lambda: obj.__setitem__(key, value), _spliced(obj, key, list(value)), value)
+        new = list(value)
+        sources = _spliced(obj, key, new)
+        obj[key] = new
+        return None, (Moved(obj, sources, len(new)), value, hold(value))
     obj[key] = value
     return None, (obj, position(obj, key))
 
 
 def store_item_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
     """The value was all that was in the place."""
-    if isinstance(saved, Moved):
-        return None, saved.reverse(bars)
+    if isinstance(saved[0], Moved):
+        moved, values, held = saved
+        return None, _given_back(values, held, moved.reverse(bars), bars)
     return None, bars.take(*saved)
+
+
+def _given_back(values: Any, held: Any, cts: Any, bars: Bars) -> Any:
+    """The cotangents of values that were read one by one, as that of what they were read from."""
+    if cts is None:
+        return None
+    if isinstance(values, list | deque):
+        bars.give(held, cts)
+        return None
+    if isinstance(values, tuple):
+        return tuple(cts) if held is None else bars.give(held, tuple(cts))
+    if isinstance(values, np.ndarray):
+        return from_items(cts, values.shape)
+    raise _unreadable(values)
 
 
 def delete_item(obj: Any, key: Any) -> tuple[None, Any]:
@@ -92,6 +114,11 @@ def delete_item_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
 
 def load_item(obj: Any, key: Any) -> tuple[Any, Any]:
     """`obj[key]`."""
+    if type(obj) not in CONTAINERS:
+        raise UnsupportedSyntaxError(
+            f"an item of a {type(obj).__qualname__} is read\nOnly items of lists and dicts are followed here.\n"
+            "Keep the values in a list or a dict."
+        )
     born = isinstance(obj, defaultdict) and key not in obj
     value = obj[key]
     if isinstance(key, slice):
@@ -216,6 +243,29 @@ def init_attribute(obj: Any, name: str, value: Any) -> tuple[None, Any]:
     return None, (obj, name)
 
 
+def new_object(cls: type) -> Any:
+    """An object of a class, before its `__init__`."""
+    return object.__new__(cls)
+
+
+def cell(name: str, *value: Any) -> tuple[Cell, Any]:
+    """A variable that nested functions rebind, as an object; of a parameter it holds the argument."""
+    made = Cell(name)
+    if value:
+        (made.value,) = value
+    return made, made
+
+
+def plain_cell(name: str, *value: Any) -> Cell:
+    """The same, where no derivative is involved."""
+    return cell(name, *value)[0]
+
+
+def cell_bar(made: Cell, _: Any, bars: Bars) -> tuple[Any, ...]:
+    """The argument was all that was in it."""
+    return (bars.take(made, "value"),)
+
+
 def load_attribute(obj: Any, name: str) -> tuple[Any, Any]:
     """`obj.name`."""
     return getattr(obj, name), (obj, name)
@@ -270,6 +320,50 @@ class Moved:
 def _moved(obj: Any, run: Callable[[], Any], sources: list[int], new: Any) -> tuple[Any, Any]:
     value = run()
     return value, Moved(obj, sources, len(new))
+
+
+def make(cls: Any, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """`deque(values, maxlen)`, `defaultdict(factory, pairs)`, `OrderedDict(pairs)`: a container of given contents."""
+    at = 1 if cls is defaultdict else 0
+    source = args[at] if len(args) > at else ()
+    count = len(source) if hasattr(source, "__len__") else 0
+    held = hold(source)
+    value = cls(*args, **kwargs)
+    last = {}
+    if isinstance(value, dict) and isinstance(source, list | tuple):
+        last = {key: i for i, (key, _) in enumerate(source)}  # of equal keys the last one's value stays
+    return value, (value, args, at, held, count, count - len(value), last, list(kwargs))
+
+
+def make_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
+    """The entries of the container go to what it was made of."""
+    value, args, at, held, count, shift, last, names = saved
+    own = bars.release_items(value)
+    by_name = [own.pop(name, None) if isinstance(value, dict) else None for name in names]
+    cts: list[Any] = [None] * len(args)
+    if own and isinstance(value, dict):
+        if isinstance(args[at], dict):
+            bars.give(held, own)
+        else:
+            pairs: list[Any] = [None] * count
+            for key, i in last.items():
+                pairs[i] = (None, own.get(key))
+            cts[at] = _given_back(args[at], held, pairs, bars)
+    elif own:
+        cts[at] = _given_back(args[at], held, [own.get(i - shift) for i in range(count)], bars)
+    return (*cts, *by_name)
+
+
+def _unreadable(source: Any) -> Exception:
+    return UnsupportedSyntaxError(
+        f"the items of a {type(source).__qualname__} carry derivatives and are stored\n"
+        "Only items of lists, tuples and arrays are followed there.\nMake a list of it first."
+    )
+
+
+def extend_in_place(obj: Any, values: Any) -> None:
+    """`obj += values` of a list, where no derivative is involved."""
+    obj.extend(values)
 
 
 def _spliced(obj: Any, key: Any, new: list[Any]) -> list[int]:
@@ -340,16 +434,7 @@ def _extended(saved: Any, bars: Bars) -> tuple[Any, ...]:
         obj, first, count = inner
         taken = [bars.take(obj, first + i) for i in range(count)]
         cts = taken if any(ct is not None for ct in taken) else None
-    if cts is None:
-        return None, None
-    if held is not None and not isinstance(held, tuple):
-        bars.give(held, cts)
-        return None, None
-    if isinstance(values, np.ndarray):
-        from adcompiler.runtime.containers import from_items
-
-        return None, from_items(cts, values.shape)
-    return None, cts
+    return None, _given_back(values, held, cts, bars)
 
 
 def extend_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
@@ -500,6 +585,12 @@ def update_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
     return (None,) * len(others) + tuple(by_name)
 
 
+def move_to_end(obj: Any, key: Any, last: bool = True) -> tuple[None, None]:
+    """`obj.move_to_end(key, last)`: the places stay what they are."""
+    obj.move_to_end(key, last)
+    return None, None
+
+
 def pop_item(obj: Any) -> tuple[Any, Any]:
     """`obj.popitem()`."""
     key, value = obj.popitem()
@@ -520,6 +611,8 @@ LOAD_ITEM = Operation("load_item", load_item, load_item_bar, stores=False)
 UPDATE_ITEM = Operation("update_item", update_item, lambda s, y, b: (*update_item_bar(s, y, b), None))
 STORE_ATTRIBUTE = Operation("store_attribute", store_attribute, store_attribute_bar)
 INIT_ATTRIBUTE = Operation("init_attribute", init_attribute, store_attribute_bar)
+MAKE = Operation("make", make, make_bar)
+CELL = Operation("cell", cell, cell_bar)
 LOAD_ATTRIBUTE = Operation("load_attribute", load_attribute, load_attribute_bar, stores=False)
 UPDATE_ATTRIBUTE = Operation("update_attribute", update_attribute, lambda s, y, b: (*update_item_bar(s, y, b), None))
 CONCATENATE = Operation("concatenate", concatenate, concatenate_bar, stores=False)
@@ -548,5 +641,6 @@ METHODS: dict[type, dict[str, Operation]] = {
         "setdefault": Operation("set_default", set_default, set_default_bar),
         "update": Operation("update", update, update_bar),
         "clear": Operation("clear", clear, lambda saved, y, bars: ()),
+        "move_to_end": Operation("move_to_end", move_to_end, lambda saved, y, bars: (None, None)),
     },
 }

@@ -10,7 +10,16 @@ import numpy as np
 
 from adcompiler.runtime.errors import TangentError
 from adcompiler.runtime.tangents import NotImplementedTangent, Tangent, Thunk
-from adcompiler.runtime.walk import check_structure, entries, gradient_like, is_array, is_constant, part
+from adcompiler.runtime.walk import (
+    check_structure,
+    entries,
+    fields,
+    gradient_like,
+    is_array,
+    is_constant,
+    is_record,
+    part,
+)
 
 
 def project(ct: Any, primal: Any) -> Any:
@@ -34,6 +43,8 @@ def project(ct: Any, primal: Any) -> Any:
             return float(ct)
     elif kind is dict and type(ct) is dict:
         return {key: project(ct.get(key), value) for key, value in primal.items()}
+    elif (type(ct) is dict or type(ct) is Tangent) and is_record(kind):
+        return Tangent(kind, **{key: project(ct.get(key), value) for key, value in fields(primal).items()})
     return _project(ct, primal)
 
 
@@ -173,6 +184,8 @@ def _children(value: Any) -> Iterable[Any]:
         return value
     if type(value) is dict:
         return value.values()
+    if is_record(type(value)):
+        return fields(value).values()
     return () if is_constant(value) else (entries(value) or {}).values()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.errors import NoRuleError
-from adcompiler.runtime.shapes import broadcast, fit, shape
+from adcompiler.runtime.shapes import broadcast, conj, fit, shape
 
 
 def _like(values: Any, bars: Iterable[Any]) -> Any:
@@ -60,23 +60,23 @@ def differences(p: Any, q: Any, like: Any) -> Any:
 
 def multiples(c: Any, partners: Any, values: Any) -> Any:
     """`c * partner` for each of `values`, in a sequence as they are."""
-    return _like(values, (c * partner for partner in partners))
+    return _like(values, (c * conj(partner) for partner in partners))
 
 
 def others_product(c: Any, values: Sequence[Any], start: Any) -> Any:
     """For each of `values`, `c * start` times the product of the others; no division, so zeros are no exception."""
-    before, product = [], c * start
+    before, product = [], c * conj(start)
     for value in values:
         before.append(product)
-        product = product * value
+        product = product * conj(value)
     bars: list[Any] = []
     after: Any = 1
     for value, left in zip(reversed(values), reversed(before), strict=True):
         bars.append(fit(left * after, shape(value)))
-        after = after * value
+        after = after * conj(value)
     return _like(values, reversed(bars))
 
 
 def start_bar(c: Any, values: Iterable[Any], start: Any) -> Any:
     """The cotangent of the factor `start` of a product with `values`."""
-    return fit(c * math.prod(values), shape(start))
+    return fit(c * conj(math.prod(values)), shape(start))

@@ -13,8 +13,9 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime import dynamic
-from adcompiler.runtime.bars import Bars, as_it_was, hold
-from adcompiler.runtime.places import CONCATENATE, LOAD_ITEM, METHODS, Operation
+from adcompiler.runtime.bars import Bars, as_it_was, hold, is_place
+from adcompiler.runtime.members import ABSENT, has_plain_fields, is_field, member
+from adcompiler.runtime.places import CONCATENATE, CONTAINERS, LOAD_ATTRIBUTE, LOAD_ITEM, METHODS, Operation
 from adcompiler.runtime.tangents import accumulate
 
 _compile: Callable[..., Any]
@@ -29,6 +30,8 @@ def connect(compile_: Any) -> None:
 def resolve_tracked(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> dynamic.Resolved:
     """The derivative of `f(*args, **kwargs)`; its `backward` takes the record, the value's cotangent and the table."""
     count = 1 + len(args) + len(kwargs)
+    if f is getattr:
+        return _attribute(*args)
     operation, owner = _operation(f, args)
     if operation is not None:
         return _of_operation(operation, owner, count)
@@ -38,13 +41,42 @@ def resolve_tracked(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any)
     return _of_rule(inner)
 
 
+def _attribute(obj: Any, name: str) -> dynamic.Resolved:
+    """`getattr(obj, name)`: a read of a place, a property, or what has no derivative of its own."""
+    cls = type(obj)
+    found = member(cls, name)
+    if is_place(obj) and is_field(obj, name):
+        return _of_operation(LOAD_ATTRIBUTE, None, 3)
+    if isinstance(found, property) and found.fget is not None:
+        return _of_getter(found.fget, ())
+    if found is ABSENT and has_plain_fields(cls) and member(cls, "__getattr__") is not ABSENT:
+        return _of_getter(member(cls, "__getattr__"), (name,))
+    if is_place(obj):
+        return dynamic.Resolved(lambda obj, name: (getattr(obj, name), None), lambda saved, y_bar, bars: (None,) * 3)
+    inner = dynamic.resolve((False, True, False), getattr, obj, name)
+    return dynamic.Resolved(inner.forward, lambda saved, y_bar, bars: inner.backward(saved, y_bar))
+
+
+def _of_getter(getter: Any, more: tuple[Any, ...]) -> dynamic.Resolved:
+    """An attribute that a function of the user's computes."""
+    wanted = (True, *(False for _ in more))
+
+    def forward(obj: Any, name: str) -> Any:
+        return _compile(getter, wanted, (obj, *more), {})
+
+    def backward(back: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
+        return None, back(y_bar, bars)[0], None
+
+    return dynamic.Resolved(forward, backward)
+
+
 def _operation(f: Any, args: tuple[Any, ...]) -> tuple[Operation | None, Any]:
     """The operation on places that a call is, and the object if it is a method's."""
     owner = getattr(f, "__self__", None)
-    if isinstance(f, types.BuiltinMethodType) and isinstance(owner, list | dict | deque):
+    if isinstance(f, types.BuiltinMethodType) and type(owner) in CONTAINERS:
         cls = next(c for c in (list, dict, deque) if isinstance(owner, c))
         return METHODS[cls].get(f.__name__), owner
-    if f is operator.getitem and isinstance(args[0], list | dict | deque):
+    if f is operator.getitem and type(args[0]) in CONTAINERS:
         return LOAD_ITEM, None
     if f is operator.add and isinstance(args[0], list) and isinstance(args[1], list):
         return CONCATENATE, None

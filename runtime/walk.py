@@ -88,9 +88,22 @@ def fields(value: Any) -> dict[str, Any]:
         return {"func": value.func, "args": value.args, "keywords": value.keywords}
     if isinstance(value, MethodType):
         return {"__self__": value.__self__}
-    slots = [name for cls in type(value).__mro__ for name in _slots(cls)]
-    found = {name: getattr(value, name) for name in slots if hasattr(value, name)}
-    return found | getattr(value, "__dict__", {})
+    own: dict[str, Any] = getattr(value, "__dict__", {})
+    slots = _slots_of(type(value))
+    return {name: getattr(value, name) for name in slots if hasattr(value, name)} | own if slots else own
+
+
+@functools.lru_cache(maxsize=1024)
+def is_record(cls: type) -> bool:
+    """Whether all that objects of a class have are fields: they are no constants, numbers, arrays, containers, ..."""
+    others = (*_SEQUENCES, *_CONSTANTS, Mapping, FunctionType, MethodType, functools.partial, float, complex)
+    arrays = issubclass(cls, (np.ndarray, np.generic)) or (hasattr(cls, "__array_ufunc__") and hasattr(cls, "dtype"))
+    return not issubclass(cls, others) and not arrays
+
+
+@functools.lru_cache(maxsize=1024)
+def _slots_of(cls: type) -> tuple[str, ...]:
+    return tuple(name for base in cls.__mro__ for name in _slots(base))
 
 
 def _slots(cls: type) -> tuple[str, ...]:
@@ -150,6 +163,10 @@ def _mapping_like(value: Any, parts: Mapping[Any, Any]) -> Any:
 
 def replaced(value: Any, parts: Mapping[Any, Any]) -> Any:
     """A copy of the structured `value` with other entries: `parts` has one for each of `entries(value)`."""
+    if isinstance(value, list) and type(value) is not list:
+        result = copy.copy(value)  # keeps what a subclass has besides its items
+        result[:] = parts.values()
+        return result
     if isinstance(value, (*_SEQUENCES, Mapping)):
         return gradient_like(value, parts)
     if isinstance(value, functools.partial):

@@ -7,10 +7,14 @@ that scale.
 from __future__ import annotations
 
 import copy
+import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+
+from adcompiler.runtime import walk
+from adcompiler.runtime.tangents import Tangent
 
 STEP = 1e-3
 
@@ -22,18 +26,24 @@ def is_leaf(value: Any) -> bool:
     return isinstance(value, float | complex | np.inexact)
 
 
+def is_object(value: Any) -> bool:
+    """Whether a value is an object or function with fields or captured variables."""
+    plain = isinstance(value, tuple | list | dict | np.ndarray | np.generic)
+    return not plain and not walk.is_constant(value) and walk.entries(value) is not None
+
+
 def children(value: Any) -> dict[Any, Any]:
-    """The entries of a tuple, list or dict."""
+    """The entries of a tuple, list or dict, the fields of an object, the captured variables of a function."""
     if isinstance(value, tuple | list):
         return dict(enumerate(value))
-    return dict(value) if isinstance(value, dict) else {}
+    if isinstance(value, dict) or is_object(value):
+        return dict(walk.entries(value) or {})
+    return {}
 
 
 def replaced(value: Any, key: Any, entry: Any) -> Any:
-    """A copy of a tuple, list or dict with one entry replaced."""
-    if isinstance(value, dict):
-        return {**value, key: entry}
-    return type(value)(entry if i == key else v for i, v in enumerate(value))
+    """A copy of a structure with one entry replaced."""
+    return walk.replaced(value, {**children(value), key: entry})
 
 
 def leaves(value: Any) -> Iterator[Any]:
@@ -58,10 +68,8 @@ def widened(value: Any) -> Any:
         return np.array(value, complex if value.dtype.kind == "c" else float)
     if isinstance(value, np.inexact):
         return complex(value) if isinstance(value, np.complexfloating) else float(value)
-    if isinstance(value, tuple | list):
-        return type(value)(map(widened, value))
-    if isinstance(value, dict):
-        return {k: widened(v) for k, v in value.items()}
+    if children(value):
+        return walk.replaced(value, {k: widened(v) for k, v in children(value).items()})
     return copy.deepcopy(value) if isinstance(value, np.ndarray) else value
 
 
@@ -86,8 +94,8 @@ def _gradient(value: Any, output: Callable[[Any], float]) -> Any:
         return grad
     grads = {k: _gradient(v, lambda e, k=k: output(replaced(value, k, e))) for k, v in children(value).items()}
     if isinstance(value, tuple | list):
-        return type(value)(grads.values())
-    return grads if isinstance(value, dict) else None
+        return walk.replaced(value, grads)
+    return grads if isinstance(value, dict) or is_object(value) else None
 
 
 def _array_gradient(array: np.ndarray, output: Callable[[Any], float]) -> np.ndarray:
@@ -122,12 +130,21 @@ def assert_form(grad: Any, value: Any, where: str = "gradient") -> None:
             assert getattr(grad, "dtype", None) == getattr(value, "dtype", None), where
     elif children(value):
         if grad is not None:
-            assert type(grad) is type(value), where
-            assert list(children(grad)) == list(children(value)), where
+            found = _form_of(value)
+            assert type(grad) is found, where
+            given = dict(grad.items()) if found is Tangent else children(grad)
+            assert list(given) == list(children(value)), where
             for key, entry in children(value).items():
-                assert_form(children(grad)[key], entry, f"{where}[{key!r}]")
+                assert_form(given[key], entry, f"{where}[{key!r}]")
     else:
         assert not any(True for _ in leaves(grad)), where
+
+
+def _form_of(value: Any) -> type:
+    """The type of a structure's gradient."""
+    if not is_object(value):
+        return type(value)
+    return dict if isinstance(value, types.FunctionType) else Tangent
 
 
 def assert_same(actual: Any, expected: Any, where: str = "value") -> None:
@@ -136,7 +153,7 @@ def assert_same(actual: Any, expected: Any, where: str = "value") -> None:
     if isinstance(expected, np.ndarray):
         assert actual.dtype == expected.dtype, where
         np.testing.assert_array_equal(actual, expected, err_msg=where)
-    elif isinstance(expected, tuple | list | dict):
+    elif isinstance(expected, tuple | list | dict) or is_object(expected):
         assert list(children(actual)) == list(children(expected)), where
         for key, entry in children(expected).items():
             assert_same(children(actual)[key], entry, f"{where}[{key!r}]")

@@ -35,7 +35,7 @@ def loss(x, n=2):
 
 
 def refused(x):
-    return [v * v for v in x][0]
+    return sum({v * v for v in x})
 
 
 def wrong(x):
@@ -242,7 +242,7 @@ def test_explain_dynamic(run, train):
     """What depends on types seen at run time only is said to."""
     (train / "odd.py").write_text("def f(x, table):\n    return table(x) * x\n")
     try:
-        code, out, _ = run("explain", "odd:f", "--args", "1.0", "type('T', (), {'__call__': lambda s, x: x})()")
+        code, out, _ = run("explain", "odd:f", "--args", "1.0", "__import__('operator').methodcaller('conj')")
     finally:
         sys.modules.pop("odd", None)
     assert 0 == code

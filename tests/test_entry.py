@@ -358,7 +358,7 @@ class TestRules:
         """A refusal is not remembered."""
 
         def special(x):
-            return sum([x for _ in range(3)])
+            return sum({x * i for i in range(3)})
 
         def f(x):
             return special(x)

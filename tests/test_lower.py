@@ -269,10 +269,6 @@ async def coroutine(x):
     return x
 
 
-def walrus_in_comprehension(x):
-    return [y := v for v in x][0] + y  # noqa: RUF015
-
-
 def decorated_inside(x):
     @staticmethod
     def g(t):
@@ -286,7 +282,6 @@ def decorated_inside(x):
     [
         (generator, "generator"),
         (coroutine, "coroutine"),
-        (walrus_in_comprehension, "walrus"),
         (decorated_inside, "decorated"),
     ],
 )

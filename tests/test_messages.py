@@ -29,16 +29,17 @@ def nothing():
 
 
 def comprehension(x):
-    return sum([v * v for v in x])  # here
+    return sum({v * v for v in x})  # here
 
 
 def generator_expression(x):
-    return sum(v * v for v in x)  # here
+    squares = (v * v for v in x)  # here
+    return next(squares) + next(squares)
 
 
 def dict_comprehension(x):
-    d = {i: v for i, v in enumerate(x)}  # here
-    return d[0]
+    d = {v: 1.0 for v in x}  # here
+    return sum(d)
 
 
 def try_statement(x):
@@ -75,12 +76,6 @@ def element_write(x):
     y = np.zeros(3)
     y[0] = x[0]  # here
     return y[0]
-
-
-def append(x):
-    out = []
-    out.append(x[0])  # here
-    return out[0]
 
 
 def augmented_view(x):
@@ -141,7 +136,6 @@ def starred_place(x):
         (with_statement, UnsupportedSyntaxError),
         (match_statement, UnsupportedSyntaxError),
         (element_write, MutationError),
-        (append, MutationError),
         (augmented_view, MutationError),
         (no_rule, NoRuleError),
         (eval_inside, UnsupportedSyntaxError),

@@ -55,6 +55,20 @@ class Model:
         return np.sum(np.cos(x))
 
 
+class Dense:
+    """Its methods and itself are what is differentiated."""
+
+    def __init__(self, w):
+        self.w = w
+
+    def loss(self, x):
+        return np.sum(self.w * x * x)
+
+    def __call__(self, x):
+        return self.loss(x) * 2.0
+
+
+dense = Dense(3.0)
 wrapped = differentiable(square, nondiff=("scale",))
 second = differentiable(differentiable(square), single_use=False)
 
@@ -73,6 +87,9 @@ TRANSFORMS = {
     "of a decorated static method": (gradient(Model.marked), (X,)),
     "of a function with a rule": (gradient(np.linalg.norm), (X,)),
     "of a ufunc": (value_and_grad(np.tanh), (0.5,)),
+    "of a bound method": (gradient(dense.loss), (X,)),
+    "of a callable object": (value_and_grad(dense), (X,)),
+    "of a partial": (gradient(functools.partial(square, scale=5.0)), (X,)),
     "differentiable": (decorated, (X,)),
     "differentiable with options": (with_options, (X, 2.0)),
     "differentiable in a class": (Model.marked, (X,)),

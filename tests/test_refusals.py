@@ -230,7 +230,7 @@ def frame(x):
 # --- containers -------------------------------------------------------------------------------------------
 
 
-@refused(UnsupportedSyntaxError, "sum() of lists or tuples", "Combine the items in a loop.")
+@refused(UnsupportedSyntaxError, "sum() of lists, tuples", "Combine the items in a loop.")
 def sum_of_tuples(x):
     return sum([(x[0], x[1]), (x[1], x[2])], ())[0]  # refused
 

@@ -455,3 +455,57 @@ def by_its_class(x):
 def test_methods_of_objects_without_derivative(program):
     """A method of an object without derivative that is given an active value is refused, never a constant."""
     check_refused(NoRuleError, program, X)
+
+
+# Casts that drop the imaginary part, powers of negative numbers, differences of order zero
+
+W = np.array([1 + 2j, 3 - 1j])
+
+
+def cast_by_method(x):
+    return np.sum(np.real(x.astype(float) * W)) + 2 * np.sum(np.imag(x.astype(np.float64) * W))
+
+
+def cast_by_type(x):
+    y = np.float64(x) * W
+    return np.sum(np.real(y)) + 2 * np.sum(np.imag(y))
+
+
+def cast_by_array(x):
+    y = np.array(x, dtype=float) * W + np.full(2, x, dtype=float)
+    return np.sum(np.real(y)) + 2 * np.sum(np.imag(y))
+
+
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.ComplexWarning")
+@pytest.mark.parametrize("program", [cast_by_method, cast_by_type, cast_by_array])
+def test_a_cast_to_real(program):
+    """A cast that drops the imaginary part gives it no derivative."""
+    check(program, np.array([0.5 + 0.3j, 0.2 - 0.4j]))
+
+
+def complex_power(x, y):
+    return np.sum(np.real(x**y)) + np.sum(np.imag(np.power(x, y)))
+
+
+@pytest.mark.parametrize(
+    ("x", "y"),
+    [
+        (np.array([-1.1, 0.7]), np.array([0.8 - 0.7j, 0.3 + 0.1j])),
+        (np.array([-1.1]), 0.8 - 0.7j),
+        (-1.1, np.array([0.8 - 0.7j])),
+        (np.array(-1.1), 0.8 - 0.7j),
+    ],
+)
+def test_a_negative_base_of_a_complex_power(x, y):
+    """The exponent's derivative is y log(base), with the complex logarithm."""
+    check(complex_power, x, y)
+
+
+def no_difference(x):
+    return np.sum(np.diff(x, n=0) ** 2)
+
+
+def test_differences_of_order_zero():
+    """np.diff(x, n=0) is x, also of shape ()."""
+    check(no_difference, np.array(0.3))
+    check(no_difference, np.array([0.3, 0.5]))

@@ -215,7 +215,7 @@ def test_a_refusal_leaves_no_entry():
 
     def f(x, n):
         if n is None:
-            return sum([v for v in x])
+            return sum({v for v in x})
         return np.sum(x) * n
 
     grad = gradient(f)

@@ -1,0 +1,72 @@
+"""Comprehensions, once it is known what is active: the user's own expression, or the loop that means the same.
+
+ys = [f(x) for x in xs]        t1 = []
+                               for x in xs:
+                                   t1.append(f(x))
+                               ys = t1
+"""
+
+from __future__ import annotations
+
+from adcompiler import ir
+from adcompiler.callees import Build, Gathered, InertCall, Iteration, Load, PathLoad, RuleCall
+from adcompiler.errors import UnsupportedSyntaxError, refuse
+from adcompiler.lattice import Heap
+
+_HARMLESS = (Build, InertCall, Iteration, Load, PathLoad, RuleCall)
+
+
+def gathered(body: ir.Block, before: dict[int, frozenset[str]], variables: frozenset[str]) -> ir.Block:
+    """The block with a decision on each `Gather`; `before` gets the active names before each new statement."""
+    out: list[ir.Stmt] = []
+    for stmt in body:
+        inner = tuple(gathered(b, before, variables) for b in ir.blocks(stmt))
+        active = before.get(id(stmt), frozenset())
+        if isinstance(stmt, ir.Gather):
+            out += _decided(stmt, inner[0], before, variables)
+        elif any(a is not b for a, b in zip(inner, ir.blocks(stmt), strict=True)):
+            new = ir.with_blocks(stmt, inner)
+            before[id(new)] = active
+            out.append(new)
+        else:
+            out.append(stmt)
+    same = len(out) == len(body) and all(a is b for a, b in zip(out, body, strict=True))
+    return body if same else tuple(out)
+
+
+def _matters(stmt: ir.Stmt, active: frozenset[str], into: str | None) -> bool:
+    """Whether a statement collects something active, or may change something that is."""
+    if isinstance(stmt, ir.Collect):
+        return into in active
+    on = any(n in active for e in ir.expressions(stmt) for n in ir.reads(e))
+    calls = any(isinstance(e, ir.Apply) and not isinstance(e.callee, _HARMLESS) for e in ir.expressions(stmt))
+    return on and (calls or isinstance(stmt, ir.Store | ir.Do | ir.Return))
+
+
+def _decided(
+    stmt: ir.Gather, body: ir.Block, before: dict[int, frozenset[str]], variables: frozenset[str]
+) -> list[ir.Stmt]:
+    """The statements for one `Gather`, whose own block is `body` by now."""
+    active = before.get(id(stmt), frozenset())
+    needed = any(_matters(s, before.get(id(s), frozenset()), stmt.into) for s in ir.statements(body))
+    if not needed and not ir.bound_in(body) & variables:  # a walrus binds in the function: only the loop shows that
+        kept = ir.Assign(stmt.target, stmt.spelled, stmt.origin, kind=stmt.kind)
+        before[id(kept)] = active
+        return [kept]
+    if stmt.own_cells:
+        raise refuse(
+            UnsupportedSyntaxError,
+            f"{stmt.spelled.what} that makes functions of its variables, inside a loop",
+            stmt.origin,
+            "Each run of it has variables of its own, which the functions would keep.",
+            "Pass the variable as a default, or make the functions in a function of its own.",
+        )
+    if stmt.into is None:
+        return list(body)
+    into = ir.Name(stmt.into)
+    whole: ir.Expr = into
+    if not isinstance(stmt.kind, Heap):
+        whole = ir.Apply(into, Gathered(), (into,), (stmt.kind,), stmt.kind)
+    last = ir.Assign(stmt.target, whole, stmt.origin, kind=stmt.kind)
+    before[id(last)] = active | {stmt.into}
+    return [*body, last]

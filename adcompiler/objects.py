@@ -1,0 +1,424 @@
+"""Objects of the user's classes: attributes, methods, properties, operators, callable objects.
+
+What an attribute is follows from the object's class, which is known exactly: a field is a load, a property a call of
+its getter, a method a call with the object as first argument.  What was taken from a class becomes a guard.  Objects
+whose class is not known are left to the run time.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from adcompiler import ir
+from adcompiler.callees import Dynamic, Field, InertCall, Load, Make, RuleCall
+from adcompiler.errors import UnsupportedSyntaxError
+from adcompiler.functions import FunctionResolver
+from adcompiler.lattice import (
+    Array,
+    Heap,
+    Instance,
+    IntArray,
+    Kind,
+    Known,
+    Observed,
+    TupleOf,
+    Unknown,
+    class_of,
+    is_scalar,
+    is_transform,
+    numeric,
+)
+from adcompiler.operations import OperationResolver
+from adcompiler.places import is_mutable
+from adcompiler.program import Root
+from adcompiler.resolve import Resolved
+from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.runtime import places
+from adcompiler.runtime.members import (
+    ABSENT,
+    has_plain_fields,
+    is_cached,
+    is_constant_of_class,
+    is_data_descriptor,
+    is_field,
+    member,
+    owner_of,
+)
+
+
+class ObjectResolver(OperationResolver, FunctionResolver):
+    """Adds objects to what can be resolved."""
+
+    @abstractmethod
+    def _keyed(self, expr: ir.Call, key: Any, args: tuple[ir.Expr, ...], kinds: list[Any], name: str) -> Resolved:
+        """A call of a function that is known."""
+
+    @abstractmethod
+    def _dynamic(self, expr: ir.Call, kinds: list[Any], pure: bool = False) -> Resolved:
+        """A call of something that is known at run time only."""
+
+    # --- attributes -------------------------------------------------------------------------------------
+
+    def attr(self, expr: ir.Attr) -> Resolved:
+        """`value.name`, not called."""
+        obj = self.value(expr.value)[1]
+        cls = class_of(obj)
+        if obj is not None and cls is not None:
+            return self._attribute(expr, obj, cls)
+        if isinstance(obj, Unknown):
+            return self.apply(
+                expr, Dynamic(getattr), (expr.value, ir.Const(expr.name)), (obj, Known(expr.name)), Unknown()
+            )
+        return super().attr(expr)
+
+    def _attribute(self, expr: ir.Attr, obj: Kind, cls: type) -> Resolved:
+        """An attribute of an object whose class is known."""
+        name = expr.name
+        if cls is super and name != "__self__":
+            return self._inherited(expr, expr, obj)
+        if issubclass(cls, tuple) and name in cls._fields:  # type: ignore[attr-defined]
+            return self._named_item(expr, obj, cls._fields.index(name))  # type: ignore[attr-defined]
+        if self._has_field(obj, name):
+            return self._field(expr, obj)
+        found = member(cls, name)
+        if found is ABSENT:
+            return self._computed(expr, obj, cls)
+        if name == "__class__":
+            return self.apply(expr, InertCall("a class"), (expr.value,), (obj,), Known(cls))
+        return self._of_the_class(expr, obj, cls, found)
+
+    def _of_the_class(self, expr: ir.Attr, obj: Kind, cls: type, found: Any) -> Resolved:
+        """An attribute that the class gives to its objects: `found` is what stands in the class."""
+        name = expr.name
+        if is_cached(found) or (is_data_descriptor(found) and not isinstance(found, property)):
+            return self._refused_attribute(expr, obj, cls)
+        self._guard_member(obj, cls, name, found)
+        if isinstance(found, property) and plain_function(found.fget) is not None:
+            return self._on(expr, plain_function(found.fget), (expr.value,))
+        function = plain_function(found)
+        if function is not None:
+            bound = Instance(types.MethodType, ("__func__", "__self__"), (Known(function), obj))
+            return self.apply(expr, Make(("__self__",)), (expr.value,), (obj,), bound)
+        if isinstance(found, staticmethod):
+            return self.apply(expr, InertCall("a function"), (expr.value,), (obj,), Known(found.__func__))
+        if is_constant_of_class(found) and self.program.stores_attributes:
+            return self._written_field(expr, obj, Unknown())
+        if is_constant_of_class(found):
+            kind = self.program.source_kind(found, (*_of_class(cls), ("attr", name)))
+            return self.apply(expr, InertCall("an attribute of the class"), (expr.value,), (obj,), kind)
+        return self._refused_attribute(expr, obj, cls)
+
+    def _has_field(self, obj: Kind, name: str) -> bool:
+        match obj:
+            case Observed(_, value):
+                return is_field(value, name)
+            case Instance(_, names):
+                return name in names
+            case Heap(cls):
+                found = member(cls, name)
+                return isinstance(found, types.MemberDescriptorType) or found is ABSENT or is_constant_of_class(found)
+        return False
+
+    def _field(self, expr: ir.Attr, obj: Kind) -> Resolved:
+        """A field of an object."""
+        name, key = expr.name, Field(expr.name)
+        if isinstance(obj, Heap):
+            known = member(obj.cls, name) is ABSENT or not is_constant_of_class(member(obj.cls, name))
+            return self._written_field(expr, obj, self.program.content(obj, name) if known else Unknown())
+        if self.program.escaped:
+            return self._written_field(expr, obj, Unknown())
+        if isinstance(obj, Observed):
+            return self._observed_part(expr, obj, ("attr", name), key, getattr(obj.value, name))
+        assert isinstance(obj, Instance)
+        return self.apply(expr, Load(key), (expr.value,), (obj,), obj.items[obj.names.index(name)])
+
+    def _written_field(self, expr: ir.Attr, obj: Kind, kind: Kind | None) -> Resolved:
+        """A field that the program may write, or that its object has got meanwhile."""
+        if self.program.writes_places and is_mutable(obj):
+            name = ir.Const(expr.name)
+            return self.place_call(expr, places.LOAD_ATTRIBUTE, (expr.value, name), (obj, Known(expr.name)), kind)
+        return self.apply(expr, Load(Field(expr.name)), (expr.value,), (obj,), kind)
+
+    def _named_item(self, expr: ir.Attr, obj: Kind, index: int) -> Resolved:
+        """A field of a named tuple."""
+        if isinstance(obj, Observed):
+            return self._observed_item(expr, obj, index)
+        assert isinstance(obj, TupleOf)
+        return self.apply(expr, Load(index), (expr.value,), (obj,), obj.items[index])
+
+    def _computed(self, expr: ir.Attr, obj: Kind, cls: type) -> Resolved:
+        """An attribute that neither the object nor its class has: `__getattr__` finds it, or Python raises."""
+        found = member(cls, "__getattr__")
+        if plain_function(found) is None:
+            return self._written_field(expr, obj, Unknown())
+        self._guard_member(obj, cls, "__getattr__", found)
+        self._guard_own(obj, expr.name)
+        return self._on(expr, found, (expr.value, ir.Const(expr.name)))
+
+    def _refused_attribute(self, expr: ir.Attr, obj: Kind, cls: type) -> Resolved:
+        advice = "Use an attribute that is set in __init__, or a property."
+        callee = self.missing(
+            UnsupportedSyntaxError, f"the attribute .{expr.name} of {cls.__qualname__}", "It is no plain field.", advice
+        )
+        return self.apply(expr, callee, (expr.value,), (obj,), Unknown())
+
+    # --- guards -----------------------------------------------------------------------------------------
+
+    def _guard_member(self, obj: Kind, cls: type, name: str, found: Any) -> None:
+        """What a class defines must stay the same, and no field of the object may hide it."""
+        self._guard_class(cls, name, found)
+        if not is_data_descriptor(found):
+            self._guard_own(obj, name)
+
+    def _guard_class(self, cls: type, name: str, found: Any) -> None:
+        """What a class defines must stay the same."""
+        value = found.__func__ if isinstance(found, staticmethod | classmethod) else found
+        path = (*_of_class(cls), ("attr", name))
+        if isinstance(found, classmethod):
+            path = (*path, ("attr", "__func__"))
+        if not is_constant_of_class(found):
+            self.program.note(path, Known(value), type(value))
+
+    def _guard_own(self, obj: Kind, name: str) -> None:
+        if isinstance(obj, Observed) and hasattr(obj.value, "__dict__"):
+            self.program.note((*obj.path, ("own", name)), Known(False), bool)
+
+    # --- calls ------------------------------------------------------------------------------------------
+
+    def _method_of(self, expr: ir.Call, func: ir.Attr, obj: Kind, cls: type) -> Resolved:
+        """`value.name(...)` of an object whose class is known."""
+        name = func.name
+        if cls is super:
+            return self._inherited(expr, func, obj)
+        is_item = issubclass(cls, tuple) and name in cls._fields  # type: ignore[attr-defined]
+        found = ABSENT if is_item or self._has_field(obj, name) else member(cls, name)
+        function = plain_function(found.__func__ if isinstance(found, classmethod) else found)
+        if function is not None:
+            self._guard_member(obj, cls, name, found)
+            first = ir.Static(cls, cls.__name__) if isinstance(found, classmethod) else func.value
+            return self._on(expr, function, (first, *expr.args))
+        return self.call(replace(expr, func=self._made(func)))
+
+    def _on(self, expr: ir.Expr, function: Any, args: tuple[ir.Expr, ...]) -> Resolved:
+        """A call of a function with an object (or class) as its first argument."""
+        if isinstance(expr, ir.Call):
+            return self._keyed(expr, function, args, self.kinds(self._operands(expr, args)), function.__name__)
+        kinds, rules = self.kinds(args), lookup(function)
+        if is_non_differentiable(function) is not None:
+            return self.apply(expr, InertCall("declared without derivative"), args, kinds, Unknown())
+        return self.rule(expr, RuleCall(rules, function), args, ()) if rules else self._source(expr, function, args)
+
+    def _call_object(self, expr: ir.Call, obj: Kind, cls: type) -> Resolved:
+        """A call of an object: a bound method, a partial, or one whose class defines `__call__`."""
+        func = expr.func if isinstance(expr.func, ir.Name) else self._made(expr.func)
+        if cls is types.MethodType:
+            function = self._made(ir.Attr(func, "__func__"))
+            return self.call(ir.Call(function, (self._made(ir.Attr(func, "__self__")), *expr.args), expr.kwargs))
+        if cls is functools.partial:
+            return self._call_partial(expr, func)
+        found = member(cls, "__call__")
+        if plain_function(found) is None:
+            return self._dynamic(expr, self.kinds(self._operands(expr, expr.args)))
+        self._guard_class(cls, "__call__", found)
+        return self._on(expr, plain_function(found), (func, *expr.args))
+
+    def _call_partial(self, expr: ir.Call, func: ir.Expr) -> Resolved:
+        """A call of a partial: its arguments come first, and keywords of the call replace its own."""
+        function, given, keywords = (self._made(ir.Attr(func, name)) for name in ("func", "args", "keywords"))
+        own = self._expand_dict(keywords, written=False)
+        here = {name for name, _ in expr.kwargs}
+        kwargs: tuple[Any, ...] = ((None, keywords), *expr.kwargs)
+        if own is not None and None not in here:
+            kwargs = (*((name, value) for name, value in own if name not in here), *expr.kwargs)
+        return self.call(ir.Call(function, (ir.Star(given), *expr.args), kwargs))
+
+    # --- super ------------------------------------------------------------------------------------------
+
+    def _super(self, expr: ir.Call, kinds: list[Any]) -> Resolved | None:
+        """`super(C, self)`."""
+        if not (len(expr.args) == len(kinds) == 2 and isinstance(kinds[0], Known)):
+            return None
+        kind = Instance(super, ("__thisclass__", "__self__"), (kinds[0], kinds[1]))
+        return self.apply(expr, Make(("__self__",)), expr.args[1:], kinds[1:], kind)
+
+    def _inherited(self, expr: ir.Call | ir.Attr, func: ir.Attr, obj: Kind) -> Resolved:
+        """`super().name`, called or not."""
+        assert isinstance(obj, Instance)
+        start, owner = obj.items
+        cls = owner.value if isinstance(owner, Known) else class_of(owner)
+        if not isinstance(start, Known) or not isinstance(cls, type) or start.value not in cls.__mro__:
+            callee = self.missing(
+                UnsupportedSyntaxError,
+                "super() of an object whose class is only known at run time",
+                "What it finds depends on the class.",
+                "Call the method of the base class by its name.",
+            )
+            return self.apply(expr, callee, (func.value,), (obj,), Unknown())
+        base = owner_of(cls, func.name, start.value)
+        found = ABSENT if base is None else vars(base)[func.name]
+        if base is object and isinstance(expr, ir.Call):
+            return self.apply(expr, InertCall("a method of object"), (), (), Unknown())
+        function = plain_function(found.fget if isinstance(found, property) else getattr(found, "__func__", found))
+        if base is None or function is None:
+            return self._refused_attribute(func, obj, cls)
+        self._guard_class(base, func.name, found)
+        args: tuple[ir.Expr, ...] = expr.args if isinstance(expr, ir.Call) else ()
+        if not isinstance(found, staticmethod):
+            args = (self._made(ir.Attr(func.value, "__self__")), *args)
+        if isinstance(expr, ir.Call) == isinstance(found, property):
+            return self._refused_attribute(func, obj, cls)  # a method that is not called, or a property that is
+        return self._on(expr, function, args)
+
+    # --- builtins ---------------------------------------------------------------------------------------
+
+    def _on_objects(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
+        """A call of a builtin that asks for the class or an attribute of an object; None if it is no such call."""
+        if expr.kwargs or any(isinstance(a, ir.Star) for a in expr.args):
+            return None
+        if function is super:
+            return self._super(expr, kinds)
+        cls = class_of(kinds[0]) if kinds else None
+        if cls is None:
+            return None
+        name = kinds[1].value if len(kinds) > 1 and isinstance(kinds[1], Known) else None
+        if function is type and len(kinds) == 1:
+            return self.apply(expr, InertCall("a class"), expr.args, kinds, Known(cls))
+        if function in (getattr, hasattr) and isinstance(name, str) and name.isidentifier():
+            return self._by_name(expr, function, kinds[0], cls, name)
+        if function is getattr and len(kinds) == 2:
+            return self.apply(expr, Dynamic(getattr), expr.args, kinds, Unknown())
+        if function is abs:
+            return self._unary(expr, "__abs__", kinds[0], cls)
+        return None
+
+    def _by_name(self, expr: ir.Call, function: Any, obj: Kind, cls: type, name: str) -> Resolved | None:
+        """`getattr(obj, "name")`, with a default or not, or `hasattr`."""
+        attribute = ir.Attr(expr.args[0], name)
+        there = self._has_field(obj, name) or member(cls, name) is not ABSENT
+        if not there and member(cls, "__getattr__") is not ABSENT:
+            return None
+        if there and (function is getattr):
+            return self._attribute(attribute, obj, cls)
+        if not there and (function is hasattr or len(expr.args) == 3):
+            self._guard_own(obj, name)
+        elif there and self._has_field(obj, name):
+            self.attr(attribute)  # guarded as if it were loaded
+        if function is hasattr:
+            return self.apply(expr, InertCall("a test"), expr.args, (obj, Known(name)), Known(there))
+        return self.value(expr.args[2]) if len(expr.args) == 3 else None
+
+    # --- operators --------------------------------------------------------------------------------------
+
+    def op(self, expr: ir.Op) -> Resolved:
+        """An operator; on objects the method that Python would call."""
+        kinds = self.kinds(expr.args)
+        classes = [class_of(k) for k in kinds]
+        if any(k is None for k in kinds) or all(c is None or issubclass(c, tuple) for c in classes):
+            return super().op(expr)
+        if len(expr.args) == 1:
+            cls = classes[0]
+            assert cls is not None
+            if expr.op == "not":
+                return super().op(expr)
+            return self._unary(expr, _UNARY[expr.op], kinds[0], cls) or super().op(expr)
+        if expr.op not in _BINARY:
+            return super().op(expr)
+        return self._binary(expr, kinds) or super().op(expr)
+
+    def _unary(self, expr: ir.Expr, name: str, obj: Kind | None, cls: type) -> Resolved | None:
+        found = member(cls, name)
+        if obj is None or plain_function(found) is None:
+            return None
+        self._guard_class(cls, name, found)
+        args = expr.args if isinstance(expr, ir.Op | ir.Call) else ()
+        return self._on(expr, plain_function(found), args)
+
+    def _binary(self, expr: ir.Op, kinds: list[Any]) -> Resolved | None:
+        """The method behind `a op b`: that of `a`, or the reflected one of `b`, which comes first in a subclass."""
+        straight, reflected = _BINARY[expr.op]
+        a, b = (_type_of(k) for k in kinds)
+        if a is None or b is None or _is_sequence_of_numpy(a, b):
+            return None
+        left, right = expr.args
+        tries = [(a, straight, (left, right))]
+        if self.augments(expr):
+            tries.insert(0, (a, f"__i{straight[2:]}", (left, right)))
+        if b is not a and member(b, reflected) is not ABSENT:
+            other = (b, reflected, (right, left))
+            first = issubclass(b, a) and member(b, reflected) is not member(a, reflected)
+            tries = [other, *tries] if first else [*tries, other]
+        for cls, name, args in tries:
+            found = member(cls, name)
+            function = plain_function(found)
+            if function is None or not has_plain_fields(cls) or _is_generated_test(function):
+                continue  # a number or array does not know the other operand's class
+            self._guard_class(cls, name, found)
+            extra = self.extra[:]
+            resolved = self._on(expr, function, args)
+            if isinstance(resolved[1], Known) and resolved[1].value is NotImplemented:
+                self.extra = extra
+                continue
+            unsure = isinstance(resolved[1], Unknown) and "NotImplemented" in function.__code__.co_names
+            return None if unsure else resolved
+        return None
+
+
+_BINARY = {
+    "+": ("__add__", "__radd__"), "-": ("__sub__", "__rsub__"), "*": ("__mul__", "__rmul__"),
+    "/": ("__truediv__", "__rtruediv__"), "//": ("__floordiv__", "__rfloordiv__"), "%": ("__mod__", "__rmod__"),
+    "**": ("__pow__", "__rpow__"), "@": ("__matmul__", "__rmatmul__"), "&": ("__and__", "__rand__"),
+    "|": ("__or__", "__ror__"), "^": ("__xor__", "__rxor__"), "<<": ("__lshift__", "__rlshift__"),
+    ">>": ("__rshift__", "__rrshift__"), "==": ("__eq__", "__eq__"), "!=": ("__ne__", "__ne__"),
+    "<": ("__lt__", "__gt__"), "<=": ("__le__", "__ge__"), ">": ("__gt__", "__lt__"), ">=": ("__ge__", "__le__"),
+}  # fmt: skip
+_UNARY = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
+
+
+def _type_of(kind: Kind | None) -> type | None:
+    """The class of an operand of an operator; all numbers count as floats."""
+    cls = class_of(kind)
+    if cls is not None:
+        return cls
+    if isinstance(kind, Known) and numeric(kind) is None:
+        return type(kind.value)
+    if is_scalar(kind):
+        return float
+    return np.ndarray if isinstance(numeric(kind), Array | IntArray) else None
+
+
+def _is_generated_test(function: types.FunctionType) -> bool:
+    """Whether a comparison was written by `dataclass`: what comes out has no derivative."""
+    return function.__code__.co_filename == "<string>" and function.__name__ in (
+        "__eq__",
+        "__lt__",
+        "__le__",
+        "__gt__",
+        "__ge__",
+    )
+
+
+def _is_sequence_of_numpy(a: type, b: type) -> bool:
+    """Whether NumPy would take the object on the right for an array."""
+    if a is float:
+        return hasattr(b, "__len__") and hasattr(b, "__getitem__")
+    return a is np.ndarray and getattr(b, "__array_ufunc__", a) is not None
+
+
+def plain_function(found: Any) -> Any:
+    """The Python function that a class defines, also one wrapped by `differentiable`; None if it is something else."""
+    found = found.__adcompiler_function__ if is_transform(found) else found
+    return found if isinstance(found, types.FunctionType) else None
+
+
+def _of_class(cls: type) -> tuple[Any, ...]:
+    """The path of a class."""
+    return (Root("object", cls.__qualname__, cls),)
+
+
+__all__ = ["ObjectResolver"]

@@ -1,0 +1,339 @@
+"""Lists, dicts and deques that a program writes into: value, side effects and gradient as of the plain program."""
+
+import copy
+from collections import OrderedDict, defaultdict, deque
+
+import numpy as np
+import pytest
+
+from adcompiler import pullback
+from tests.promises import check
+
+X = np.array([0.3, 0.4, -0.2])
+
+
+# Lists
+
+
+def append_and_read(x):
+    xs = []
+    xs.append(x)
+    xs.append(x * x)
+    return xs[0] * xs[1]
+
+
+def states_of_a_recurrence(x):
+    states = []
+    h = x
+    for _ in range(4):
+        h = np.tanh(h)
+        states.append(h)
+    return np.sum(np.stack(states))
+
+
+def two_names_for_one_list(x):
+    a = [x, x]
+    b = a
+    b[0] = b[1] * 3
+    a.append(b[0] * x)
+    return a[2] + b[-3]
+
+
+def insert_pop_reverse_delete(x):
+    xs = [x]
+    for _ in range(3):
+        xs.insert(0, xs[0] * x)
+    y = xs.pop()
+    z = xs.pop(1)
+    xs.reverse()
+    del xs[0]
+    return y * z + xs[0]
+
+
+def extend_while_reading(x):
+    xs = []
+    for i in range(3):
+        if i == 1:
+            xs.append(x * i)
+        else:
+            xs.extend([x, x * x])
+    s = 0.0
+    for i, v in enumerate(xs):
+        s = s + v * (i + 1)
+        if i < 2:
+            xs.append(v * v)
+    return s
+
+
+def grow_by_plus(x):
+    xs = [x]
+    ys = xs
+    xs += [x * x, 3 * x]
+    ys += (x, 2.0)
+    return xs[1] * ys[2] * xs[3] * ys[4]
+
+
+def lists_in_a_tuple(x):
+    t = ([x], x)
+    t[0].append(t[1] * t[0][0])
+    a, b = t
+    u, v = a
+    return u * v * b
+
+
+def swap_inner_lists(x):
+    xs = [[x], []]
+    xs[1].append(xs[0][0] * 2)
+    xs[0], xs[1] = xs[1], xs[0]
+    return xs[0][0] * xs[1][0]
+
+
+def lists_of_lists(x):
+    xs = []
+    for i in range(3):
+        ys = []
+        for j in range(2):
+            ys.append(x * (i + j + 1))
+        xs.append(ys)
+    s = 0.0
+    for ys in xs:
+        for y in ys:
+            s = s + y * y
+    return s
+
+
+def joined_and_sliced(x):
+    a = [x, x * 2]
+    b = a + [x * 3]
+    b[0] = x * x
+    c = b[1:]
+    c.append(a[0])
+    return c[0] * c[1] * c[2] + b[0] * a[0]
+
+
+def sorted_in_place(x):
+    xs = [x, x * x, 3 * x]
+    xs.sort(key=lambda v: -v)
+    ys = xs
+    return ys[0] * xs[1] * xs[2] ** 2
+
+
+def until_long_enough(x):
+    xs = [x]
+    i = 0
+    while len(xs) < 4:
+        xs.append(xs[i] * x)
+        i += 1
+        if i == 2:
+            continue
+        if i > 2:
+            break
+    return xs[-1]
+
+
+def matrix_of_lists(x):
+    m = [[x * (i + j) for j in range(2)] for i in range(2)]
+    m[0][1] = m[1][0] * x
+    m[1][1] += x
+    return m[0][1] * m[1][1] + sum(m[0]) + sum(sum(r) for r in m)
+
+
+def removed_and_cleared(x):
+    xs = [x, 2.0, x * x]
+    xs.remove(2.0)
+    y = xs[1]
+    xs.clear()
+    xs.append(y * x)
+    return xs[0]
+
+
+def slices_replaced(x):
+    xs = [x, x * 2, x * 3, x * 4]
+    xs[1:3] = [xs[0] * xs[3], x, x * x]
+    xs[::2] = [x, xs[1], x]
+    del xs[1:2]
+    return xs[0] * xs[1] + xs[2] * xs[3]
+
+
+# Dicts and others
+
+
+def dict_of_results(x):
+    d = {}
+    d["a"] = x * 2
+    d["b"] = d["a"] * x
+    d["a"] = d["b"] * x
+    return d["a"] + d["b"]
+
+
+def dict_methods(x):
+    d = {"a": x}
+    d["a"] += x * x
+    d["a"] *= x
+    d.update({"c": d["a"]}, b=x)
+    s = d.setdefault("z", x) + d.setdefault("a", x)
+    return s * d.pop("c") + d["b"] + d.pop("none", x * x)
+
+
+def totals_by_key(x):
+    out = {}
+    for k in ["a", "b", "a"]:
+        out[k] = out.get(k, x) * x
+    return out["a"] + out["b"]
+
+
+def default_dicts(x):
+    d = defaultdict(float)
+    for k in "abca":
+        d[k] += x * x
+    e = defaultdict(list)
+    e["p"].append(x)
+    e["p"].append(d["a"])
+    return d["a"] * d["c"] * e["p"][1]
+
+
+def ordered(x):
+    o = OrderedDict([("a", x), ("b", x * x)])
+    o["c"] = o["a"] * o["b"]
+    o.move_to_end("a")
+    return o["c"] * o["a"]
+
+
+def a_short_deque(x):
+    d = deque(maxlen=2)
+    d.append(x)
+    d.append(x * x)
+    d.append(x * 3)
+    d.appendleft(x * x * x)
+    d.rotate(1)
+    return d[0] * d[1] + d.popleft()
+
+
+def a_deque_of_items(x):
+    d = deque([x, x * x, x * 3], maxlen=2)
+    d.append(x)
+    return d[0] * d[1]
+
+
+def copies(x):
+    d = {"a": [x, 2 * x]}
+    e = copy.deepcopy(d)
+    e["a"][0] = e["a"][1] * x
+    f = copy.copy(d)
+    f["a"].append(x)
+    return d["a"][0] * e["a"][0] * d["a"][2]
+
+
+def a_cache(x):
+    cache = {}
+
+    def f(k):
+        if k in cache:
+            return cache[k]
+        cache[k] = x if k < 2 else x * cache[k - 1] * 0.5 + cache[k - 2]
+        return cache[k]
+
+    return f(0) + f(1) + f(2) + f(3)
+
+
+# Calls
+
+
+def push(xs, v):
+    xs.append(v * v)
+    return xs
+
+
+def a_helper_that_writes(x):
+    xs = []
+    push(xs, x)
+    ys = push(xs, x * 2)
+    return ys[0] * xs[1]
+
+
+def a_closure_that_writes(x):
+    xs = [x]
+
+    def f(v):
+        xs.append(v * xs[-1])
+        return xs[-1]
+
+    return f(x) * f(x * 2)
+
+
+PROGRAMS = [
+    append_and_read, two_names_for_one_list, insert_pop_reverse_delete, extend_while_reading, grow_by_plus,
+    lists_in_a_tuple, swap_inner_lists, lists_of_lists, joined_and_sliced, sorted_in_place, until_long_enough,
+    matrix_of_lists, removed_and_cleared, slices_replaced, dict_of_results, dict_methods, totals_by_key,
+    default_dicts, ordered, a_short_deque, a_deque_of_items, copies, a_cache, a_helper_that_writes,
+    a_closure_that_writes,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_container_of_numbers(program):
+    """What was stored is what is read, whatever names and positions it has had in between."""
+    check(program, 1.3)
+
+
+@pytest.mark.parametrize("program", [states_of_a_recurrence, append_and_read, lists_of_lists, dict_of_results])
+def test_a_container_of_arrays(program):
+    """The same with arrays."""
+    check(lambda x: np.sum(program(x)), X)
+
+
+# Arguments
+
+
+def written_argument(p):
+    p.append(p[0] * 2)
+    p[0] = p[1] * p[1]
+    return p[-1] * p[1] + p[0]
+
+
+def written_dict(p):
+    p["n"] = p["a"] * 2
+    p["a"] = p["n"] * p["b"][0]
+    p["b"].append(p["a"])
+    return p["b"][1] * p["a"]
+
+
+def called_at_run_time(x, fs):
+    xs = [x]
+    fs[0](xs, x)
+    return xs[0] * xs[1]
+
+
+@pytest.mark.parametrize("single_use", [False, True])
+def test_arguments_that_are_written(single_use):
+    """The caller's containers change as in a plain call; the gradient is that of their contents at entry."""
+    plain, given = [1.3, 0.7], [1.3, 0.7]
+    value, back = pullback(written_argument, given, single_use=single_use)
+    assert value == written_argument(plain)
+    assert given == plain
+    assert back(1.0) == ([pytest.approx(4 * 0.7 / 2), pytest.approx(2 * 1.3 + 2 * 0.7)],)
+    given = {"a": 1.5, "b": [2.0]}
+    value, back = pullback(written_dict, given, single_use=single_use)
+    assert given == {"a": 6.0, "b": [2.0, 6.0], "n": 3.0}
+    assert back(1.0) == ({"a": 48.0, "b": [36.0]},)
+
+
+def test_a_function_found_at_run_time():
+    """A function that is only known at run time works on the same table."""
+    value, back = pullback(called_at_run_time, 1.3, [push])
+    assert value == pytest.approx(1.3**3)
+    assert back(1.0)[0] == pytest.approx(3 * 1.3**2)
+
+
+def test_containers_as_results():
+    """A container that is returned may be cotangent's place more than once."""
+
+    def f(x):
+        xs = [x, x * x]
+        xs.append(xs[0] * xs[1])
+        return xs, {"last": xs, "first": xs[0]}
+
+    _, back = pullback(f, 1.3)
+    expected = 1.0 + 2 * 2.6 + 3 * 1.3**2 * 3 + 7.0 + 5.0
+    assert back(([1.0, 2.0, 3.0], {"last": [7.0, None, None], "first": 5.0}))[0] == pytest.approx(expected)
+    assert back(([1.0, 2.0, 3.0], {"last": [7.0, None, None], "first": 5.0}))[0] == pytest.approx(expected)
