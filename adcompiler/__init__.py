@@ -29,6 +29,7 @@ from adcompiler.runtime.project import materialize as materialize
 from adcompiler.runtime.tangents import NO_TANGENT as NO_TANGENT
 from adcompiler.runtime.tangents import NotImplementedTangent as NotImplementedTangent
 from adcompiler.runtime.tangents import Tangent as Tangent
+from adcompiler.runtime.tangents import Thunk as Thunk
 from adcompiler.runtime.walk import tree_map as tree_map
 from adcompiler.testing import check_gradient as check_gradient
 from adcompiler.testing import check_rule as check_rule

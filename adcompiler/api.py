@@ -8,16 +8,24 @@ from __future__ import annotations
 
 import functools
 import inspect
+import types
 from collections.abc import Callable
 from typing import Any
 
-from adcompiler.differentiable import Differentiable, differentiable, function_of, store_of
+from adcompiler.differentiable import (
+    Differentiable,
+    Transformed,
+    TransformedMethod,
+    TransformedRule,
+    differentiable,
+    function_of,
+    store_of,
+)
 from adcompiler.finish import call_finisher, grad_finisher, pullback_finisher, shared_finisher
-from adcompiler.lattice import can_be_active, observe
+from adcompiler.ruled import ruled_gradient, ruled_pullback
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime import dynamic, tracked
-from adcompiler.runtime.project import detach, project
-from adcompiler.variants import Variants, explained
+from adcompiler.variants import Variants, shown
 from adcompiler.wanted import Argnums, check_nondiff, plan_gradient, plan_pullback, wanted_names, without_first
 
 
@@ -29,7 +37,7 @@ def gradient(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     ∂/∂re + i ∂/∂im.  An argument without influence gets zeros.  Raises NotScalarError, TangentError (an int was asked
     for), and other DifferentiationErrors for what cannot be differentiated.
     """
-    return _transform(f, argnums, "gradient")
+    return _transform(f, argnums, "gradient", (gradient, (f, argnums)))
 
 
 def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -38,16 +46,21 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
     With `has_aux`, `f` returns `(value, aux)` and the result is `((value, aux), gradient)`; `aux` gets no cotangent.
     `argnums`, shapes, dtypes and errors are those of `gradient`.
     """
-    return _transform(f, argnums, "aux" if has_aux else "value")
+    return _transform(f, argnums, "aux" if has_aux else "value", (value_and_grad, (f, argnums, has_aux)))
 
 
-def _transform(f: Any, argnums: Any, mode: str) -> Callable[..., Any]:
+def _transform(f: Any, argnums: Any, mode: str, made: Any) -> Callable[..., Any]:
+    """The transformed function; `made` is the call of the public function that makes it again."""
     function, options = function_of(f)
     if not isinstance(argnums, int | str | tuple):
         raise TypeError(
             f"argnums is an int, a parameter name, or a tuple of these, not {argnums!r}; "
             "the arguments go to the result: gradient(f)(x)"
         )
+    name = {"gradient": "gradient", "value": "value_and_grad", "aux": "value_and_grad"}[mode]
+    name = f"{name}({getattr(f, '__name__', 'f')})"
+    if not isinstance(function, types.FunctionType):
+        return TransformedRule(ruled_gradient(function, argnums, mode, options), name, f, made)
     store = store_of(f)
     first = options.get("first", ())
     key = (mode, argnums, len(first))
@@ -58,38 +71,13 @@ def _transform(f: Any, argnums: Any, mode: str) -> Callable[..., Any]:
         plan = functools.partial(plan_gradient, names)
         single_use = options.get("single_use") is not False
         finisher = functools.partial(grad_finisher, names, isinstance(argnums, tuple), mode)
-        variants = store[key] = Variants(function, plan, finisher, single_use)
-    name = {"gradient": "gradient", "value": "value_and_grad", "aux": "value_and_grad"}[mode]
-    caller = _caller(variants, f"{name}({getattr(f, '__name__', 'f')})", f)
-    return _bound(caller, first) if first else caller
+        ruled = functools.partial(_ruled, function, argnums, mode, {**options, "first": first})
+        variants = store[key] = Variants(function, plan, finisher, single_use, ruled=ruled)
+    return TransformedMethod(variants, name, f, made, first) if first else Transformed(variants, name, f, made)
 
 
-def _bound(caller: Callable[..., Any], first: tuple[Any, ...]) -> Callable[..., Any]:
-    """The transform of a bound method or callable object."""
-
-    @functools.wraps(caller)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        return caller(*first, *args, **kwargs)
-
-    return call
-
-
-def _caller(variants: Variants, name: str, f: Any) -> Callable[..., Any]:
-    function = variants.function
-
-    def call(*args: Any, **kwargs: Any) -> Any:
-        if function.__code__ is not variants.code or function.__defaults__ is not variants.defaults:
-            variants.renew()
-        try:
-            return variants.first(*args, **kwargs)
-        except Exception as error:
-            explained(error)
-            raise
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"{name}; made by adcompiler."
-    call.__wrapped__ = f  # type: ignore[attr-defined]
-    return call
+def _ruled(function: Any, argnums: Any, mode: str, options: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return ruled_gradient(function, argnums, mode, options)(*args, **kwargs)
 
 
 def pullback(
@@ -103,37 +91,31 @@ def pullback(
     what cannot be differentiated.
     """
     function, options = function_of(f)
-    if options.get("rule"):
-        return _rule_pullback(f, args, kwargs)
-    store = store_of(f)
+    constant = frozenset(options.get("nondiff", ()))
     first = options.get("first", ())
-    key = ("pullback", single_use, len(first))
-    variants = store.get(key)
-    if variants is None:
-        constant = tuple(inspect.signature(function, follow_wrapped=False).parameters)[: len(first)]
-        plan = functools.partial(plan_pullback, frozenset((*options.get("nondiff", ()), *constant)))
-        finisher = functools.partial(pullback_finisher, single_use)
-        variants = store[key] = Variants(function, plan, finisher, single_use)
     try:
+        if not isinstance(function, types.FunctionType):
+            return ruled_pullback(function, constant, args, kwargs)
+        store = store_of(f)
+        key = ("pullback", single_use, len(first))
+        variants = store.get(key)
+        if variants is None:
+            constant |= frozenset([*inspect.signature(function, follow_wrapped=False).parameters][: len(first)])
+            plan = functools.partial(plan_pullback, constant)
+            finisher = functools.partial(pullback_finisher, single_use)
+            ruled = functools.partial(_ruled_pullback, function, constant)
+            variants = store[key] = Variants(function, plan, finisher, single_use, ruled=ruled)
         value, make_back = variants(*first, *args, **kwargs)
     except Exception as error:
-        explained(error)
-        raise
+        raise shown(error)  # noqa: B904  it is the same exception
     back: Callable[[Any], tuple[Any, ...]] = make_back(len(first), len(first) + len(args))
     return value, back
 
 
-def _rule_pullback(f: Any, args: Any, kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
-    """The pullback of a function that is not written in Python, by its rule."""
-    wanted = (False, *(can_be_active(observe(a, ())) for a in args), *(False for _ in kwargs))
-    found = dynamic.resolve(wanted, f, *args, **kwargs)
-    value, saved = found.forward(*args, **kwargs)
-
-    def back(ct: Any) -> tuple[Any, ...]:
-        cts = found.backward(saved, project(ct, value))[1 : 1 + len(args)]
-        return tuple(detach([project(c, a) for c, a in zip(cts, args, strict=True)], (args, value, ct)))
-
-    return value, back
+def _ruled_pullback(function: Any, constant: Any, /, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
+    """As the entry of a pullback gives it: the value, and what makes the pullback for some of the arguments."""
+    value, back = ruled_pullback(function, constant, args, kwargs)
+    return value, lambda start, stop: lambda ct: back(ct)[start:stop]
 
 
 def _compile_call(function: Any, wanted: tuple[bool, ...], args: Any, kwargs: Any, shared: bool = False) -> Any:

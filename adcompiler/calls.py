@@ -28,6 +28,7 @@ from adcompiler.lattice import (
 from adcompiler.newobjects import NewObjectResolver
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.runtime.dynamic import without_rule
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.transfer import result_kind
 
@@ -185,17 +186,16 @@ class CallResolver(NewObjectResolver):
                 "Compute it outside and pass the result.",
             )
             return self.apply(expr, callee, operands, kinds, Unknown())
-        callee = self.missing(
-            NoRuleError,
-            f"{full_name(key, name)} has no derivative rule",
-            "It is not written in Python, and no rule is registered for it.",
-            "Register one with @rrule, or declare it with non_differentiable().",
-        )
+        callee = self.missing(NoRuleError, *without_rule(key, full_name(key, name)))
         return self.apply(expr, callee, operands, kinds, constructed(key, kinds))
 
     def _ruled(self, expr: ir.Call, callee: RuleCall, args: tuple[ir.Expr, ...], kinds: list[Any]) -> Resolved:
-        """A call with a rule, or, if an operand's kind is not known, one that asks for the rule at run time."""
-        if not any(isinstance(k, Unknown) or is_object(k) for k in kinds):
+        """A call with a rule, or, if an operand's kind is not known, one that asks for the rule at run time.
+
+        A rule that takes any keywords is asked at run time too: it returns a dict for them.
+        """
+        any_keywords = any(p.kind is p.VAR_KEYWORD for p in callee.rule.signature.parameters.values())
+        if not any_keywords and not any(isinstance(k, Unknown) or is_object(k) for k in kinds):
             return self.rule(expr, callee, args, expr.kwargs)
         if isinstance(expr.func, ir.Attr) and len(args) > len(expr.args):  # a method: its object is the first operand
             keywords = tuple(k for k, _ in expr.kwargs if k)

@@ -27,8 +27,8 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.compare import compared
-from adcompiler.dump import STAGES, dump, plain, tried
+from adcompiler.compare import compared_or_guessed
+from adcompiler.dump import STAGES, assumed_notes, dump, plain, tried
 from adcompiler.errors import DifferentiationError
 from adcompiler.explain import explained, place, table
 from adcompiler.pipeline import compile_request
@@ -72,7 +72,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"adcompiler {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
 
-    shown = _with_target(commands, "dump", _dump, "print the generated functions", required=False)
+    shown = _with_target(commands, "dump", _dump, "print the generated functions")
     shown.add_argument(
         "--wrt", metavar="A,B", help="the parameters to differentiate with respect to (default: the first)"
     )
@@ -81,21 +81,21 @@ def _parser() -> argparse.ArgumentParser:
     )
     shown.add_argument("--stage", choices=STAGES, default="final", help="what an earlier pass made")
 
-    why = _with_target(commands, "explain", _explain, "say how each operation is differentiated", required=False)
+    why = _with_target(commands, "explain", _explain, "say how each operation is differentiated")
     why.add_argument("--wrt", metavar="A,B", help="as for dump")
 
     rules = commands.add_parser("rules", help="list the rules", description="List the rules.")
     rules.add_argument("name", metavar="NAME", nargs="?", default="", help="only functions with this in their name")
     rules.set_defaults(run=_rules)
 
-    checked = _with_target(commands, "check", _check, "compare the gradient with central differences", required=True)
+    checked = _with_target(commands, "check", _check, "compare the gradient with central differences")
     checked.add_argument(
         "--tolerance", type=float, default=1e-5, help="the largest relative error (default: %(default)s)"
     )
     return parser
 
 
-def _with_target(commands: Any, name: str, run: Any, does: str, required: bool) -> argparse.ArgumentParser:
+def _with_target(commands: Any, name: str, run: Any, does: str) -> argparse.ArgumentParser:
     """The parser of a command that takes a function and example arguments."""
     parser: argparse.ArgumentParser = commands.add_parser(
         name, help=does, description=does.capitalize() + ".", epilog=_EPILOG
@@ -106,8 +106,8 @@ def _with_target(commands: Any, name: str, run: Any, does: str, required: bool) 
         metavar="EXPR",
         nargs="+",
         default=[],
-        required=required,
-        help="arguments as Python expressions, with np for numpy; name=EXPR for keywords",
+        help="arguments as Python expressions, with np for numpy; name=EXPR for keywords (default: guessed from "
+        "annotations, else arrays)",
     )
     parser.set_defaults(run=run)
     return parser
@@ -149,11 +149,12 @@ def _check(options: argparse.Namespace) -> int:
     with _quiet():
         function, args, kwargs = _called(options)
         try:
-            errors = compared(function, args, kwargs)
+            errors, guess = compared_or_guessed(function, args, kwargs)
         except DifferentiationError:
             raise
         except Exception as error:
             return _complain(f"{function.__qualname__} raised {type(error).__name__}: {error}", 1)
+    print("".join(f"{note}\n" for note in assumed_notes(guess)), end="")
     good = all(error <= options.tolerance for _, error in errors)
     rows = [(name, f"{error:.2e}", "ok" if error <= options.tolerance else "WRONG") for name, error in errors]
     print("\n".join(table([("ARGUMENT", "MAX RELATIVE ERROR", ""), *rows])))

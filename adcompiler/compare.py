@@ -10,6 +10,7 @@ import numpy as np
 
 from adcompiler.api import pullback
 from adcompiler.errors import TangentError
+from adcompiler.guess import guesses
 from adcompiler.program import signature_of
 from adcompiler.vectors import direction, has_complex, has_tangent, inner, magnitude, moved, random_like, widened
 
@@ -26,7 +27,7 @@ def compared(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list
     args = [widened(arg) for arg in args]
     y, back = pullback(function, *copy.deepcopy(args), **kwargs)
     rng = np.random.default_rng(7)
-    y_bar = 1.0 if isinstance(y, float) else random_like(y, rng)
+    y_bar = type(y)(1.0) if isinstance(y, float | np.floating) else random_like(y, rng)
     cotangents = back(y_bar)
     names = _names(function, len(args))
     errors = [
@@ -39,6 +40,40 @@ def compared(function: Any, args: Sequence[Any], kwargs: dict[str, Any]) -> list
             f"no positional argument of {function.__name__} has a derivative: pass floats or arrays of floats"
         )
     return errors
+
+
+def compared_or_guessed(
+    function: Any, args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[list[tuple[str, float]], dict[str, Any]]:
+    """`compared`, with the first guess of the missing arguments that the function takes, and this guess.
+
+    What the function raises for every guess is raised, of the likeliest one.
+    """
+    parameters = signature_of(function).parameters
+    given = signature_of(function).bind_partial(*args, **kwargs).arguments
+    rng = np.random.default_rng(3)
+    first: Exception | None = None
+    for guess in guesses(function, given):
+        values = {name: _spread(value, rng) for name, value in guess.items()}
+        named = {**given, **values}
+        positional = [n for n, p in parameters.items() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+        count = max((i + 1 for i, n in enumerate(positional) if n in values), default=0)
+        filled = [named.pop(n, parameters[n].default) for n in positional[:count]] if values else list(args)
+        rest = {n: v for n, v in {**values, **kwargs}.items() if n not in positional[: len(filled)]}
+        try:
+            function(*copy.deepcopy(filled), **copy.deepcopy(rest))
+            return compared(function, filled, rest), guess
+        except Exception as error:
+            first = first or error
+            if not guess:
+                break
+    assert first is not None
+    raise first
+
+
+def _spread(value: Any, rng: np.random.Generator) -> Any:
+    """A guess without ties between its numbers, at which many functions have no derivative."""
+    return rng.uniform(0.5, 1.5, value.shape) if isinstance(value, np.ndarray) else value
 
 
 def _names(function: Any, count: int) -> list[str]:

@@ -1,4 +1,8 @@
-"""Functions as the user hands them over: the wrapper that `differentiable` makes, and where variants are kept."""
+"""Functions as the user hands them over and gets them back: what `differentiable` and `gradient` make of them.
+
+Both are objects, not closures, so that they pickle: by name where they are what a module calls by that name, as
+functions do, else by what they were made from.
+"""
 
 from __future__ import annotations
 
@@ -8,13 +12,42 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from adcompiler.dump import dump
-from adcompiler.errors import SourceNotFoundError, refuse
+from adcompiler.errors import NoRuleError, SourceNotFoundError, refuse
 from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.runtime.dynamic import without_rule
 from adcompiler.runtime.members import member
+from adcompiler.variants import shown
 
 
-class Differentiable:
+class Wrapper:
+    """What stands for a function and is made anew from it in another process; as with a function, a copy is itself."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise NotImplementedError
+
+    def __copy__(self) -> Any:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self if instance is None else types.MethodType(self, instance)
+
+    def _reduced(self, function: Any, make: Any, *arguments: Any) -> Any:
+        """For pickle: the name under which a module holds this object, or `make(*arguments)`."""
+        module, name = getattr(function, "__module__", None) or "", getattr(function, "__qualname__", "")
+        try:
+            named = _by_name(module, name) is self
+        except (ImportError, AttributeError, ValueError):  # no such module, no such name, or none at all
+            named = False
+        return (_by_name, (module, name)) if named else (make, arguments)
+
+
+class Differentiable(Wrapper):
     """A function that `differentiable` has wrapped: calls as the function itself, with the generated text at hand."""
 
     __qualname__: str
@@ -32,12 +65,8 @@ class Differentiable:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._function(*args, **kwargs)
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        return self if instance is None else types.MethodType(self, instance)
-
     def __reduce__(self) -> Any:
-        # By name, as functions pickle: the unpickled one is the module's own.
-        return _by_name, (self.__module__, self.__qualname__)
+        return self._reduced(self, _wrapped, self._function, self._options)
 
     def __repr__(self) -> str:
         return f"<differentiable {self.__qualname__}>"
@@ -45,6 +74,63 @@ class Differentiable:
     def source(self, *args: Any, wrt: Any = None, single_use: bool = True, **kwargs: Any) -> str:
         """The generated forward function and pullback for these arguments, as text that can be imported."""
         return dump(self._function, args, kwargs, wrt=wrt, single_use=single_use)
+
+
+class Transformed(Wrapper):
+    """The function that `gradient` and `value_and_grad` return: the compiled variants, and what it was made from."""
+
+    __qualname__: str
+    __adcompiler_transform__ = True
+
+    def __init__(self, call: Any, name: str, f: Any, made: tuple[Any, tuple[Any, ...]]) -> None:
+        self._call = call
+        self._made = made
+        self.__name__ = self.__qualname__ = name
+        self.__doc__ = f"{name}; made by adcompiler."
+        self.__wrapped__ = f
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        # Without a call more than is needed: of a small function this is a large part of the time.
+        variants = self._call
+        function = variants.function
+        if function.__code__ is not variants.code or function.__defaults__ is not variants.defaults:
+            variants.renew()
+        try:
+            return variants.first(*args, **kwargs)
+        except Exception as error:
+            raise shown(error)  # noqa: B904  it is the same exception
+
+    def __reduce__(self) -> Any:
+        make, arguments = self._made
+        return self._reduced(self.__wrapped__, make, *arguments)
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}, made by adcompiler>"
+
+
+class TransformedMethod(Transformed):
+    """The same for a bound method or a callable object, which comes `first` among the arguments."""
+
+    def __init__(self, call: Any, name: str, f: Any, made: Any, first: tuple[Any, ...]) -> None:
+        super().__init__(call, name, f, made)
+        self._first = first
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        return super().__call__(*self._first, *args, **kwargs)
+
+
+class TransformedRule(Transformed):
+    """The same for a function that is not compiled."""
+
+    def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return self._call(*args, **kwargs)
+        except Exception as error:
+            raise shown(error)  # noqa: B904  it is the same exception
+
+
+def _wrapped(function: Any, options: dict[str, Any]) -> Differentiable:
+    return Differentiable(function, **options)
 
 
 def _by_name(module: str, qualname: str) -> Any:
@@ -66,39 +152,34 @@ def differentiable(f: Any = None, *, nondiff: tuple[str, ...] = (), single_use: 
 
 
 def function_of(f: Any) -> tuple[Any, dict[str, Any]]:
-    """The Python function behind what the user passed, and its options."""
+    """The function behind what the user passed, in Python or with a rule, and its options."""
     options: dict[str, Any] = {}
     if isinstance(f, Differentiable):
         options, f = f._options, f._function
+    if lookup(f) or is_non_differentiable(f):
+        return f, {**options, "rule": True}
     if isinstance(f, types.FunctionType):
         return f, options
     called, first = calling(f)
     if called is not None:
-        function, options = function_of(called)
-        return function, {**options, "first": (*first, *options.get("first", ()))}
-    if lookup(f) or is_non_differentiable(f):
-        return _wrapped_rule(f), {"rule": True}
+        function, inner = function_of(called)
+        return function, {**inner, **options, "first": (*first, *inner.get("first", ()))}
     if not callable(f):
         raise TypeError(f"{f!r} is not a function")
-    raise refuse(
-        SourceNotFoundError,
-        f"{getattr(f, '__name__', type(f).__name__)} cannot be differentiated",
-        None,
-        "It is neither a Python function nor a function with a rule.",
-        "Wrap it in a def or a lambda.",
-    )
+    raise _refused(f, getattr(f, "__name__", type(f).__name__))
+
+
+_PLAIN = (types.FunctionType, Differentiable)
 
 
 def calling(f: Any) -> tuple[Any, tuple[Any, ...]]:
     """The function behind a bound method or callable object, and its first argument."""
     if isinstance(f, types.MethodType):
-        return (
-            (None, ())
-            if not isinstance(f.__func__, types.FunctionType | Differentiable)
-            else (f.__func__, (f.__self__,))
-        )
+        return (f.__func__, (f.__self__,)) if isinstance(f.__func__, _PLAIN) else (None, ())
+    if isinstance(f, Transformed | np.vectorize):
+        return None, ()
     called = member(type(f), "__call__")
-    if isinstance(called, types.FunctionType | Differentiable) and not lookup(f):
+    if isinstance(called, _PLAIN) and not lookup(f):
         return called, (f,)
     if isinstance(f, functools.partial):
         return _call_of(f.func), (f,)
@@ -115,8 +196,24 @@ def _call_of(function: Any) -> Any:
     return call
 
 
-def _wrapped_rule(f: Any) -> Any:
-    return lambda *args: f(*args)
+def _refused(f: Any, name: str) -> Exception:
+    """Why something that can be called is not differentiated, and what to write instead."""
+    wrap = "Wrap it in a def or a lambda that passes on what is to be differentiated."
+    if isinstance(f, types.MethodType):
+        what, why = f"the method {name}", "A method depends on its object."
+        wrap = f"Pass a function: lambda x: {type(f.__self__).__name__.lower()}.{name}(x)."
+    elif isinstance(f, type):
+        what, why = f"the class {name}", "Making an object has no derivative of its own."
+    elif isinstance(f, Transformed | np.vectorize) or hasattr(f, "__wrapped__") or _is_in_c(f):
+        what, why, advice = without_rule(f, name)
+        return refuse(NoRuleError, what, None, why, advice)
+    else:
+        what, why = f"an object of class {type(f).__qualname__}", "It can be called, but is not a function."
+    return refuse(SourceNotFoundError, f"{what} cannot be differentiated", None, why, wrap)
+
+
+def _is_in_c(f: Any) -> bool:
+    return type(f).__module__ in ("builtins", "numpy")
 
 
 def store_of(f: Any) -> dict[Any, Any]:

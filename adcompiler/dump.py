@@ -54,9 +54,9 @@ def dump(
     if stage in ("parse", "lower", "kinds"):
         specs, assumed = tried(function, args, kwargs, wrt, single_use, _specs)
         texts = [getattr(show, stage)(spec) for spec in specs]
-        return _joined([_header(function.__name__, specs[0], None, single_use), *_assumed(assumed)], texts)
+        return _joined([_header(function.__name__, specs[0], None, single_use), *assumed_notes(assumed)], texts)
     compiled, assumed = tried(function, args, kwargs, wrt, single_use, compile_request)
-    notes = [_header(function.__name__, compiled.spec, compiled.pair, single_use), *_assumed(assumed)]
+    notes = [_header(function.__name__, compiled.spec, compiled.pair, single_use), *assumed_notes(assumed)]
     if stage in (None, "final"):
         return Text(compiled).module(notes)
     pairs = [*compiled.units]
@@ -153,7 +153,8 @@ def _listed(names: Sequence[str]) -> str:
     return " and ".join(", ".join(part) for part in (names[:-1], names[-1:]) if part)
 
 
-def _assumed(guess: dict[str, Any]) -> list[str]:
+def assumed_notes(guess: dict[str, Any]) -> list[str]:
+    """What is said of arguments that nobody gave."""
     if not guess:
         return []
     return [

@@ -54,9 +54,9 @@ def definition_of(function: Any) -> Origin:
     return Origin(code.co_filename, code.co_firstlineno, line, 0, len(line))
 
 
-def locate(error: DifferentiationError, origin: Origin) -> None:
+def locate(error: DifferentiationError, origin: Origin | None) -> None:
     """Give an error that does not name a place the one where it arose, below its first line."""
-    if error.origin is None:
+    if error.origin is None and origin is not None:
         error.origin = origin
         what, _, rest = str(error).partition("\n")
         error.args = ("\n".join(part for part in (what, str(origin), rest) if part),)

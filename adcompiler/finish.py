@@ -24,7 +24,7 @@ from adcompiler.pipeline import Compiled
 from adcompiler.runtime.bars import Bars, Tracked, hold
 from adcompiler.runtime.project import detach, materialize, project
 from adcompiler.runtime.tangents import accumulate
-from adcompiler.variants import explained
+from adcompiler.variants import shown
 from adcompiler.wanted import Wanted, check_pair, check_scalar, positional_parameters
 
 _FLOATS = frozenset({float, np.float64, np.float32, np.float16, np.longdouble})
@@ -68,7 +68,7 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
             ct = None if slot is None else by_slot[slot]
             if position is not None:
                 primal, ct = primal[position], None if ct is None else ct[position]
-            out.append(_zero_if_none(project(ct, primal), primal))
+            out.append(zero_if_none(project(ct, primal), primal))
         whole = detach(tuple(out), (arguments, value))
         grads = whole if as_tuple else whole[0]
         return grads if mode == "gradient" else (value, grads)
@@ -98,7 +98,7 @@ def _at_entry(saved: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     return saved.arguments if isinstance(saved, Tracked) else arguments
 
 
-def _zero_if_none(grad: Any, value: Any) -> Any:
+def zero_if_none(grad: Any, value: Any) -> Any:
     """A float or array without influence has the gradient zero; structures keep their None."""
     if grad is None and isinstance(value, float | complex | np.inexact | np.ndarray):
         return materialize(grad, value)
@@ -133,8 +133,7 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
             try:
                 cts = backward(record, seed) if seed is not None and active else (None,) * len(active)
             except Exception as error:
-                explained(error)
-                raise
+                raise shown(error)  # noqa: B904  it is the same exception
             by_name = dict(zip(active, (cts,) if len(active) == 1 and seed is not None else cts, strict=True))
             values = record.record if isinstance(record, Tracked) else record
             foreign = (arguments, value, seed, ct, [s for s in values if not isinstance(s, list)])

@@ -9,7 +9,7 @@ from adcompiler import ir
 from adcompiler.binding import BindError, bind_call, node_signature
 from adcompiler.callees import InertCall, Load, Missing, PairCall
 from adcompiler.decide import reads_itself, renamed
-from adcompiler.errors import DifferentiationError, UnsupportedSyntaxError, refuse
+from adcompiler.errors import DifferentiationError, UnsupportedSyntaxError, locate, refuse
 from adcompiler.lattice import Closure, Kind, Unknown
 from adcompiler.program import Root, Spec, shape_numbers, signature_of
 from adcompiler.resolve import Resolved, Resolver
@@ -36,6 +36,7 @@ class FunctionResolver(Resolver):
             self._limit(function.__code__)
             spec = self.program.specialise(function, tuple(k for k in kinds if k))
         except DifferentiationError as error:
+            locate(error, self.stmt.origin)  # a helper without source has no line of its own
             return self.apply(expr, Missing(error), args, kinds, Unknown())
         except RecursionError:
             return self._unbound(expr, function.__name__, "calls itself with ever new kinds", args)

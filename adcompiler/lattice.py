@@ -342,8 +342,9 @@ def observe(value: Any, path: tuple[Any, ...]) -> Kind:
 
 
 def is_transform(value: Any) -> bool:
-    """Whether a value is a function wrapped by `differentiable`."""
-    return hasattr(type(value), "__adcompiler_function__")
+    """Whether a value is what `differentiable` or a transform made of a function."""
+    cls = type(value)
+    return hasattr(cls, "__adcompiler_function__") or hasattr(cls, "__adcompiler_transform__")
 
 
 def is_cupy_array(value: Any) -> bool:

@@ -55,7 +55,7 @@ def parse(function: object) -> Source:
     while isinstance(function, MethodType):
         function = function.__func__
     if not isinstance(function, FunctionType):
-        raise _no_source(getattr(function, "__qualname__", repr(function)), "it is not written in Python")
+        raise _no_python(function)
     code = function.__code__
     texts = _texts(function)
     with warnings.catch_warnings(action="ignore"):  # the user saw what Python says of the text when it was imported
@@ -64,9 +64,9 @@ def parse(function: object) -> Source:
             node = _locate(text, code, accepts)
             if node is not None:
                 return _source(node, text, code)
-    if texts and not code.co_filename.startswith("<"):
+    if texts and code.co_filename not in _UNKEPT:
         raise _stale(code, texts[-1])
-    raise _no_source(code.co_qualname, f"its text is not kept under the name {code.co_filename}")
+    raise _no_source(function)
 
 
 def origin_of(node: Any, source: Source) -> Origin:
@@ -280,7 +280,8 @@ def _source(node: Definition, text: str, code: CodeType) -> Source:
 def _class_of(code: CodeType) -> str | None:
     """The innermost class around a function, by its qualified name: `f.<locals>.C.m` is in C, `C.m.<locals>.g` too."""
     scopes = code.co_qualname.split(".")
-    classes = [name for name, inner in pairwise(scopes) if "<locals>" not in (name, inner)]
+    # Comprehensions stand between, in `<listcomp>.<lambda>`, and are no classes.
+    classes = [name for name, inner in pairwise(scopes) if inner != "<locals>" and not name.startswith("<")]
     return classes[-1] if classes else None
 
 
@@ -320,21 +321,54 @@ def _mangled(name: str, owner: str) -> str:
 # What is said when there is no source
 
 
-def _no_source(name: str, why: str) -> SourceNotFoundError:
-    advice = (
-        "Define it in a file, a notebook cell or another place that keeps its source, "
-        "or tell adcompiler its derivative with @rrule."
-    )
-    return refuse(SourceNotFoundError, f"the source of {name} is not available", None, f"The reason: {why}.", advice)
+# File names that stand for text that Python has read and not kept, and what helps.
+_FILE = "Put it in a file and import it, or use IPython, a notebook or Python 3.13, which keep what they read."
+_UNKEPT = {
+    "<stdin>": ("Python has read it from its standard input and not kept the text", _FILE),
+    "<string>": (
+        "it was made by exec() or by `python -c`, which do not keep the text",
+        "Put it in a file and import it, or give the text to linecache: "
+        'name = "<made 1>"; exec(compile(text, name, "exec")); '
+        "linecache.cache[name] = (len(text), None, text.splitlines(True), name).",
+    ),
+    "<timed exec>": ("the magic %%time does not keep the text of its cell", "Define it in a cell without %%time."),
+    "<magic-timeit>": ("the magic %timeit does not keep its text", "Define the function in a cell before."),
+}
+
+
+def _no_source(function: FunctionType) -> SourceNotFoundError:
+    code = function.__code__
+    file = code.co_filename
+    unread = f"its text is not kept under the name {file}" if file.startswith("<") else f"there is no file {file}"
+    why, advice = _UNKEPT.get(file, (unread, "Define it where its text is kept: in a file or a notebook cell."))
+    name, inside = code.co_qualname, getattr(function, "__wrapped__", None)
+    if isinstance(inside, FunctionType):
+        name += f", which wraps {inside.__qualname__},"
+        advice = (
+            f"Differentiate the function inside, {inside.__qualname__}.__wrapped__, if it is the one that is meant."
+        )
+    return _missing(name, why, advice)
+
+
+def _no_python(function: object) -> SourceNotFoundError:
+    name = getattr(function, "__qualname__", repr(function))
+    return _missing(name, "it is not written in Python", "Call it in a function of your own.")
+
+
+def _missing(name: str, why: str, advice: str) -> SourceNotFoundError:
+    advice += " Or tell adcompiler its derivative with @rrule."
+    what = f"the source of {name} is not available"
+    return refuse(SourceNotFoundError, what, None, f"{why[0].upper()}{why[1:]}.", advice)
 
 
 def _stale(code: CodeType, text: str) -> SourceNotFoundError:
+    again = "Run the cell again." if code.co_filename.startswith("<") else "Import the module again, or restart Python."
     line = [*text.split("\n"), *[""] * code.co_firstlineno][code.co_firstlineno - 1].strip()
     return refuse(
         SourceNotFoundError,
         f"the source of {code.co_qualname} is not the code that runs",
         Origin(code.co_filename, code.co_firstlineno, line, 0, len(line)),
-        "The file was changed since it was imported (or a tool rewrote the function's bytecode), "
+        "The text was changed since it was compiled (or a tool rewrote the function's bytecode), "
         "so the derivative would be that of another function.",
-        "Import the module again, or restart Python.",
+        again,
     )

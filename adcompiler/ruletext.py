@@ -16,18 +16,23 @@ from __future__ import annotations
 
 import builtins
 import inspect
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
 import gast
+import numpy as np
 
 from adcompiler import ir
+from adcompiler.decide import LIBRARIES, root_module
 from adcompiler.errors import SourceNotFoundError
 from adcompiler.normalise import BINARY, COMPARE, UNARY
 from adcompiler.parse import parse
 from adcompiler.rules.registry import Rule
 from adcompiler.runtime.shapes import conj, fit, shape
+from adcompiler.runtime.tangents import Thunk, unthunk
 from adcompiler.scope import parameters
 
 
@@ -73,7 +78,10 @@ def rule_text(rule: Rule) -> RuleText | None:
     if rule.options:
         return None
     try:
-        return _from_partials(rule) if rule.partials else _from_function(rule.function)
+        if rule.partials:
+            return _from_partials(rule)
+        text = _from_function(rule.function)
+        return text if rule.builtin else _unthunked(text)
     except (NotInlinable, SourceNotFoundError):
         return None
 
@@ -111,6 +119,43 @@ def _from_function(function: Any) -> RuleText:
     if len(entries) != len(parameters(node)):
         raise NotInlinable
     return RuleText(parameters(node), forward, result, cotangent, backward, entries)
+
+
+def _unthunked(text: RuleText) -> RuleText:
+    """The template of a user's rule, with `unthunk` around each cotangent that a function of the user's has made."""
+    lets = _lets((*text.forward, *text.backward))
+    made = {let.name for let in lets if any(map(_may_give_thunks, ir.walk(let.value)))}
+
+    def resolved(entry: ir.Expr | None) -> ir.Expr | None:
+        if entry is None or isinstance(entry, ir.Op):  # a thunk cannot be computed with
+            return entry
+        inside = any(map(_may_give_thunks, ir.walk(entry))) or made & set(ir.reads(entry))
+        return ir.Call(ir.Static(unthunk, "unthunk"), (entry,)) if inside else entry
+
+    return replace(text, entries=tuple(map(resolved, text.entries)))
+
+
+def _lets(steps: Steps) -> Iterator[Let]:
+    for step in steps:
+        if isinstance(step, Let):
+            yield step
+        else:
+            yield from _lets((*step.body, *step.orelse))
+
+
+def _may_give_thunks(expr: ir.Expr) -> bool:
+    """Whether an expression calls something else than a method or a function of a library."""
+    function = _value(expr.func) if isinstance(expr, ir.Call) else None
+    module = root_module(function)
+    library = isinstance(function, np.ufunc) or module in LIBRARIES or module in sys.stdlib_module_names
+    return function is Thunk or not (function is None or library)
+
+
+def _value(func: ir.Expr) -> Any:
+    """What a dotted name stands for; None if that is not known."""
+    if isinstance(func, ir.Static):
+        return func.value
+    return getattr(_value(func.value), func.name, None) if isinstance(func, ir.Attr) else None
 
 
 def _returned(node: gast.Return) -> str:

@@ -17,7 +17,7 @@ from adcompiler.rulecheck import check_rule as check_rule
 from adcompiler.rules.registry import key_name
 from adcompiler.runtime.project import materialize, project
 from adcompiler.runtime.walk import entries, is_array, is_constant, part, replaced
-from adcompiler.vectors import inner, random_like, widened
+from adcompiler.vectors import inner, leaves, random_like, widened
 
 # Coordinates of one array that check_gradient looks at; of a larger one it takes a random choice.
 _COORDINATES = 40
@@ -166,18 +166,25 @@ class _Coordinate(NamedTuple):
 
 
 def check_gradient(
-    f: Callable[..., Any], *args: Any, rtol: float = 1e-5, atol: float = 1e-7, step: float = 1e-6, **kwargs: Any
+    f: Callable[..., Any],
+    *args: Any,
+    rtol: float | None = None,
+    atol: float | None = None,
+    step: float | None = None,
+    **kwargs: Any,
 ) -> None:
     """Compare the pullback of ``f(*args, **kwargs)`` with central differences, coordinate by coordinate.
 
     The arguments may be numbers, arrays, and containers or objects of them; the result anything that `pullback`
-    accepts, paired with a random cotangent if it is not a number. float32 arguments are widened for the differences,
-    which then need a larger `rtol`. Raises AssertionError naming the coordinate that differs most.
+    accepts, paired with a random cotangent if it is not a number. Arguments of single precision are widened for the
+    differences. By default `rtol`, `atol` and `step` are those that the precision of the gradient and of the
+    differences allow: 1e-5, 1e-7 and 1e-6 in double precision. Raises AssertionError naming the coordinate that differs
+    most.
     """
     from adcompiler.api import pullback  # the compiler is not needed to check rules
 
     y, back = pullback(f, *copy.deepcopy(args), **kwargs)
-    y_bar = 1.0 if np.ndim(y) == 0 and isinstance(y, float) else random_like(y, np.random.default_rng(7))
+    y_bar = type(y)(1.0) if isinstance(y, float | np.floating) else random_like(y, np.random.default_rng(7))
     bars = back(y_bar)
     assert isinstance(bars, tuple), f"the pullback returned a {type(bars).__name__}, not a tuple"
     assert len(bars) == len(args), f"the pullback returned {len(bars)} cotangents for {len(args)} arguments"
@@ -186,6 +193,11 @@ def check_gradient(
     def output(moved: Any) -> float:
         return inner(y_bar, f(*copy.deepcopy(moved), **kwargs))
 
+    wide = f(*copy.deepcopy(widened(args)), **kwargs)
+    fit = _tolerances(_bits((args, y)), _bits(wide))
+    rtol, atol, step = (
+        own if own is not None else default for own, default in zip((rtol, atol, step), fit, strict=True)
+    )
     worst, message = 0.0, ""
     for at in _coordinates(widened(args), "args"):
         expected = (output(at.moved(step)) - output(at.moved(-step))) / (2 * step)
@@ -195,6 +207,20 @@ def check_gradient(
             worst = error if error == error else np.inf
             message = f"{at.text}: expected {expected:.8g} by central differences, the pullback gives {actual:.8g}"
     assert not message, f"wrong gradient of {getattr(f, '__name__', f)} at {message}"
+
+
+def _bits(value: Any) -> int:
+    """The least precision of a number in `value`; 64 at most."""
+    return min([64, *(int(np.finfo(leaf.dtype).bits) for leaf in leaves(value) if is_array(leaf))])
+
+
+def _tolerances(given: int, wide: int) -> tuple[float, float, float]:
+    """`rtol`, `atol` and `step` for a gradient computed with `given` bits, and differences with `wide` bits."""
+    if wide < 64:
+        return 2e-2, 1e-3, 1e-2
+    if given < 32:
+        return 5e-2, 2e-2, 1e-6
+    return (1e-3, 1e-5, 1e-6) if given < 64 else (1e-5, 1e-7, 1e-6)
 
 
 def _entry(gradient: Any, at: _Coordinate) -> float:

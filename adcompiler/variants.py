@@ -5,14 +5,14 @@ from __future__ import annotations
 import inspect
 import types
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from adcompiler.entry import Finish, make_entry
 from adcompiler.errors import DifferentiationError, Origin, UnsupportedSyntaxError, definition_of, locate, refuse
 from adcompiler.module import generated_lines
 from adcompiler.pipeline import LOCK, Compiled, Request, compile_request
-from adcompiler.rules.registry import on_register
+from adcompiler.rules.registry import is_non_differentiable, lookup, on_register
 
 _all: weakref.WeakSet[Variants] = weakref.WeakSet()
 _MOST = 64
@@ -22,7 +22,7 @@ class Variants:
     """What `gradient(f)` and its relatives call: `first` is the entry to try first.
 
     `plan(signature, arguments)` says which parameters are wanted; `finisher(compiled)` makes the function that turns
-    the forward's result into what the user gets.
+    the forward's result into what the user gets. `ruled` is called instead as long as a rule holds for the arguments.
     """
 
     def __init__(
@@ -32,12 +32,14 @@ class Variants:
         finisher: Callable[[Compiled], Finish],
         single_use: bool,
         inline: bool = True,
+        ruled: Callable[..., Any] | None = None,
     ) -> None:
         self.function = function
         self.plan = plan
         self.finisher = finisher
         self.single_use = single_use
         self.inline = inline
+        self.ruled = ruled
         self.signature = inspect.signature(function, follow_wrapped=False)
         self.code, self.defaults, self.kwdefaults = _body(function)
         self.first: Callable[..., Any] = self.miss
@@ -62,6 +64,8 @@ class Variants:
 
     def miss(self, *args: Any, **kwargs: Any) -> Any:
         """No variant fits: make one, put it in front, and run it."""
+        if self.ruled is not None and self.has_rule(args, kwargs):
+            return self.ruled(*args, **kwargs)
         compiled = self.compiled(args, kwargs)
         with LOCK:
             if self.count >= _MOST:
@@ -71,6 +75,11 @@ class Variants:
             self.first = entry
             self.count += 1
         return direct(*args, **kwargs)
+
+    def has_rule(self, args: Any, kwargs: Any) -> bool:
+        """Whether the function has a rule, which then comes before its source, or is declared without derivative."""
+        types_ = tuple(map(type, (*args, *kwargs.values())))
+        return bool(lookup(self.function, types_) or is_non_differentiable(self.function))
 
     def compiled(self, args: Any, kwargs: Any) -> Compiled:
         """The compilation for the arguments of one call."""
@@ -102,12 +111,43 @@ def _refused(function: Any) -> Callable[..., Any]:
         raise refuse(
             UnsupportedSyntaxError,
             f"{function.__qualname__} does not fit the version that was just compiled for it",
-            None,
+            definition_of(function),
             "Something it reads changes while it is compiled or called.",
             "Pass what changes as an argument.",
         )
 
     return other
+
+
+def shown(error: BaseException) -> BaseException:
+    """An exception as it leaves a transform: with the user's line, and without the compiler's own frames.
+
+    What neither the user's code nor a refusal raised is a fault of the compiler, and keeps its whole traceback.
+    """
+    explained(error)
+    frames = list(_frames(error.__traceback__))
+    if isinstance(error, DifferentiationError) or (frames and not _is_internal(frames[-1])):
+        tb = None
+        for frame in reversed(frames):
+            if not _is_internal(frame):
+                tb = types.TracebackType(tb, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+        return error.with_traceback(tb)
+    return error
+
+
+def _frames(tb: types.TracebackType | None) -> Iterator[types.TracebackType]:
+    while tb is not None:
+        yield tb
+        tb = tb.tb_next
+
+
+def _is_internal(tb: types.TracebackType) -> bool:
+    """Whether a frame belongs to the package (generated text does not: it is the user's function)."""
+    file = tb.tb_frame.f_code.co_filename
+    module = tb.tb_frame.f_globals.get("__name__", "")
+    return file.startswith("<adcompiler entry ") or (
+        not file.startswith("<adcompiler ") and f"{module}.".startswith("adcompiler.")
+    )
 
 
 def explained(error: BaseException) -> None:

@@ -27,7 +27,7 @@ from adcompiler.runtime.members import (
     is_named_tuple,
     member,
 )
-from adcompiler.runtime.tangents import unthunk
+from adcompiler.runtime.tangents import Thunk, unthunk
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
 _lookup: Callable[[Any, tuple[type, ...]], tuple[Any, ...]]
@@ -187,10 +187,17 @@ def _check_tangible(value: Any) -> None:
             _check_tangible(item)
     elif not isinstance(value, _NUMBERS) and not _is_domain(value) and callable(value) and not _is_inert(value):
         if not _lookup(value, ()) and not isinstance(value, _OPAQUE):
-            raise UnsupportedSyntaxError(
-                f"a callable of type {type(value).__qualname__} may carry derivatives, and is only known at run time\n"
-                "Call a plain function instead."
-            )
+            raise _intangible(value)
+
+
+def _intangible(value: Any) -> Exception:
+    """The error for an object that can be called, and may hold values."""
+    if isinstance(value, np.vectorize) or hasattr(value, "__wrapped__"):
+        return _no_rule(value, [])
+    return UnsupportedSyntaxError(
+        f"a callable of type {type(value).__qualname__} may carry derivatives, and is only known at run time\n"
+        "Call a plain function instead."
+    )
 
 
 def _is_constant(cell: Any, seen: tuple[Any, ...] = ()) -> bool:
@@ -347,10 +354,24 @@ def _no_rule(key: Any, foreign: list[Any]) -> NoRuleError:
         return NoRuleError(
             f"{name} has no derivative rule for {kinds}\nConvert it to an array, or register a rule with @rrule."
         )
-    return NoRuleError(
-        f"{name} has no derivative rule\nIt is not written in Python, and no rule is registered for it.\n"
-        "Register one with @rrule, or declare it with non_differentiable()."
-    )
+    return NoRuleError("\n".join(without_rule(key, name)))
+
+
+def without_rule(function: Any, name: str) -> tuple[str, str, str]:
+    """What is said of something that can be called, and has neither a rule nor source: what, why, and what to do."""
+    inside = getattr(function, "__wrapped__", None)
+    if hasattr(type(function), "__adcompiler_transform__"):
+        why = "Derivatives of derivatives are not supported yet."
+        return f"{name} has no derivative", why, "Compute it outside and pass the result."
+    if isinstance(function, np.vectorize) or function is np.vectorize.__call__:
+        what, why = "a function made by np.vectorize has no derivative", "It calls Python once for each number."
+        return what, why, "Write it with operations on whole arrays (np.where for a choice), or as a loop."
+    if isinstance(inside, types.FunctionType) and not foreign_module(function):
+        cls = f"{type(function).__module__}.{type(function).__qualname__}".replace("._lru_cache_wrapper", ".lru_cache")
+        why = f"It is wrapped by {cls}, which has no source."
+        return f"{name} has no derivative rule", why, "Use the function inside, which is its attribute __wrapped__."
+    why = "It is not written in Python, and no rule is registered for it."
+    return f"{name} has no derivative rule", why, "Register one with @rrule, or declare it with non_differentiable()."
 
 
 def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:
@@ -359,7 +380,7 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
             try:
                 bound = rule.signature.bind(*args, **kwargs)
             except TypeError as error:
-                raise NoRuleError(f"the rule of {rule.name} does not take this call: {error}") from None
+                raise refused_call(key, error) from None
             found = rule.function(*bound.args, **bound.kwargs, **_options(rule, wanted, args, kwargs))
             if found is not NotImplemented:
                 y, pullback = found
@@ -376,10 +397,18 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
             return (None,) * len(wanted)
         if signature is None:
             return pullback(args, y_bar)
-        cotangents = unthunk(pullback(y_bar))
-        return _aligned(signature, cotangents, args, kwargs)
+        cotangents = pullback(y_bar)
+        if isinstance(cotangents, Thunk):
+            cotangents = cotangents.value()
+        return _aligned(signature, cotangents, wanted, args, kwargs)
 
     return Resolved(forward, backward)
+
+
+def refused_call(function: Any, error: TypeError) -> NoRuleError:
+    """The error for a call that is right in Python, and that the function's rule does not take."""
+    name = getattr(function, "__name__", repr(function))
+    return NoRuleError(f"the rule of {name} does not take this call: {error}\nWrite it another way.")
 
 
 def _options(rule: Any, wanted: Any, args: Any, kwargs: Any) -> dict[str, Any]:
@@ -402,8 +431,10 @@ def _needs(rule: Any, wanted: Any, args: Any, kwargs: Any) -> tuple[bool, ...]:
     return tuple(flags)
 
 
-def _aligned(signature: inspect.Signature, cotangents: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
-    """The cotangents of a rule's parameters as those of the call's arguments and keywords."""
+def _aligned(
+    signature: inspect.Signature, cotangents: Any, wanted: tuple[bool, ...], args: Any, kwargs: Any
+) -> tuple[Any, ...]:
+    """The cotangents of a rule's parameters as those of the call's arguments and keywords; only of those wanted."""
     by_name = dict(zip(signature.parameters, cotangents, strict=True))
     numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
     marks = signature.bind(*range(len(args)), **numbers)
@@ -411,15 +442,20 @@ def _aligned(signature: inspect.Signature, cotangents: Any, args: Any, kwargs: A
     out: list[Any] = [None] * len(values)
     for name, position in marks.arguments.items():
         ct = by_name[name]
-        if isinstance(position, tuple):
-            for i, p in enumerate(position):
-                out[p] = None if ct is None else _as_real(ct[i], values[p])
-        elif isinstance(position, dict):
-            for key, p in position.items():
-                out[p] = None if ct is None else _as_real(ct[key], values[p])
-        else:
-            out[position] = _as_real(ct, values[position])
+        if isinstance(position, tuple | dict) and isinstance(ct, Thunk) and any(wanted[p] for p in _places(position)):
+            ct = ct.value()
+        for key, p in position.items() if isinstance(position, dict) else enumerate(_places(position)):
+            if wanted[p] and ct is not None:
+                entry = ct[key] if isinstance(position, tuple | dict) else ct
+                out[p] = _as_real(unthunk(entry), values[p])
     return tuple(out)
+
+
+def _places(position: Any) -> Any:
+    """The numbers of the arguments that a parameter is bound to."""
+    if isinstance(position, dict):
+        return position.values()
+    return position if isinstance(position, tuple) else (position,)
 
 
 def _as_real(ct: Any, value: Any) -> Any:

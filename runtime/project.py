@@ -50,7 +50,7 @@ def project(ct: Any, primal: Any) -> Any:
 
 def _project(ct: Any, primal: Any) -> Any:
     if isinstance(ct, Thunk):
-        return project(ct.value(), primal)
+        return None if is_constant(primal) else project(ct.value(), primal)
     if isinstance(ct, NotImplementedTangent):
         ct.fail()
     if is_constant(primal):

@@ -4,6 +4,7 @@ A zero cotangent is None everywhere. Structures mirror the value: a tuple for a 
 dict, a `Tangent` for an object. Everything here is pure: no cotangent is ever changed in place.
 """
 
+import dataclasses
 from collections.abc import Callable, ItemsView
 from typing import Any
 
@@ -182,10 +183,10 @@ def equal(a: Any, b: Any) -> bool:
 
 
 class Thunk:
-    """A cotangent that is computed when it is first needed, and at most once.
+    """A cotangent that is computed when it is first needed, and at most once: ``Thunk(lambda: costly(y_bar))``.
 
-    An opaque rule may return one for a costly argument. It never reaches the user: `unthunk` resolves it at the first
-    accumulation or store.
+    The pullback of a rule may return one for any argument, and at any depth of a structure. That of an argument whose
+    derivative nobody asked for is never computed; no other code ever sees one: not a rule's pullback, not the caller.
     """
 
     __slots__ = ("_fn", "_value")
@@ -195,23 +196,31 @@ class Thunk:
         self._value: Any = None
 
     def value(self) -> Any:
-        """The cotangent. What the function had captured is given up after the first call."""
+        """The cotangent, never itself a thunk. What the function had captured is given up after the first call."""
         if self._fn is not None:
-            self._value = unthunk(self._fn())
+            value = self._fn()
+            self._value = value.value() if isinstance(value, Thunk) else value
             self._fn = None
         return self._value
 
 
 def unthunk(x: Any) -> Any:
-    """`x` with every Thunk in it computed, through tuples, lists, dicts and Tangents; anything else as it is."""
+    """`x` with every Thunk in it computed, through tuples, lists, dicts and Tangents; other things are as they are.
+
+    A dataclass that stands for the cotangent of one becomes a Tangent.
+    """
+    if type(x) in _PLAIN or x is None:
+        return x
     if isinstance(x, Thunk):
-        return x.value()
+        return unthunk(x.value())
     if isinstance(x, (tuple, list)):
         return rebuild(x, [unthunk(value) for value in x])
     if isinstance(x, dict):
         return {key: unthunk(value) for key, value in x.items()}
     if isinstance(x, Tangent):
         return Tangent(x._cls, **{name: unthunk(value) for name, value in x.items()})
+    if dataclasses.is_dataclass(x) and not isinstance(x, type):
+        return Tangent(type(x), **{field.name: unthunk(getattr(x, field.name)) for field in dataclasses.fields(x)})
     return x
 
 

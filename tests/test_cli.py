@@ -99,7 +99,7 @@ def test_help_names_the_commands(run):
         assert command in out
 
 
-@pytest.mark.parametrize("argv", [(), ("nonsense",), ("dump",), ("check", "train:loss"), ("dump", "x", "--stage", "q")])
+@pytest.mark.parametrize("argv", [(), ("nonsense",), ("dump",), ("check",), ("dump", "x", "--stage", "q")])
 def test_wrong_usage(argv, run, train):
     """What makes no sense ends with 2 and the usage on stderr."""
     code, out, err = run(*argv)
@@ -296,6 +296,70 @@ def test_check(run, train):
     name, error, verdict = out.splitlines()[1].split()
     assert ("x", "ok") == (name, verdict)
     assert float(error) < 1e-7
+
+
+TYPED = """\
+import numpy as np
+
+
+def typed(x: np.ndarray, scale: float, n: int, *, power: int = 2):
+    return np.sum(scale * x ** n) ** power
+
+
+def untyped(a, b):
+    return np.sum(np.maximum(a @ b, 0.5))
+
+
+def part(x: "np.ndarray", y: float, /, z=2.0):
+    return np.sum(x) * y * z
+
+
+def keyword(*, x):
+    return np.sum(x)
+
+
+def never(x):
+    raise RuntimeError("never")
+"""
+
+
+@pytest.mark.parametrize(
+    ("target", "args", "assumed", "checked"),
+    [
+        ("typed", [], "x is an array of 2 dimensions, scale is a float, n is an int", ["x", "scale"]),
+        ("typed", ["np.ones(3)"], "scale is a float, n is an int", ["x", "scale"]),
+        ("typed", ["np.ones(3)", "n=3"], "scale is a float", ["x", "scale"]),
+        ("typed", ["np.ones(3)", "2.0", "3", "power=1"], None, ["x", "scale"]),
+        ("untyped", [], "a is an array of 2 dimensions, b is an array of 2 dimensions", ["a", "b"]),
+        ("part", ["y=3.0"], None, None),
+        ("part", [], "x is an array of 2 dimensions, y is a float", ["x", "y"]),
+    ],
+)
+def test_check_with_guessed_arguments(run, train, target, args, assumed, checked):
+    """What is not given comes from annotations, else it is an array, and what was assumed is said."""
+    (train / "typed_module.py").write_text(TYPED)
+    try:
+        code, out, err = run("check", f"typed_module.py:{target}", *(["--args", *args] if args else []))
+    finally:
+        sys.modules.pop("typed_module", None)
+    if checked is None:
+        assert 2 == code
+        return
+    assert (0, "") == (code, err)
+    note = f"# Assumed, because no arguments were given: {assumed}."
+    lines = [line for line in out.splitlines() if not line.startswith("#")]
+    assert (note in out) == (assumed is not None)
+    assert checked == [line.split()[0] for line in lines[1:]]
+
+
+def test_check_without_a_guess_that_works(run, train):
+    """What the function says of the likeliest guess."""
+    (train / "typed_module.py").write_text(TYPED)
+    try:
+        assert "never raised RuntimeError: never" in run("check", "typed_module.py:never")[2]
+        assert "no positional argument" in run("check", "typed_module.py:keyword")[2]
+    finally:
+        sys.modules.pop("typed_module", None)
 
 
 def test_check_of_a_wrong_rule(run, train, monkeypatch):

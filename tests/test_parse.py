@@ -335,7 +335,7 @@ class TestNoSource:
         """`exec` of a plain string leaves no source."""
         namespace = {}
         exec("def f(x): return x", namespace)
-        with pytest.raises(SourceNotFoundError, match=r"(?s)kept under the name <string>.*in a file, a notebook cell"):
+        with pytest.raises(SourceNotFoundError, match=r"(?s)made by exec\(\).*Put it in a file"):
             parse(namespace["f"])
 
     @pytest.mark.parametrize("thing", [len, np.sin, np.add, int, functools.partial(len), 3])

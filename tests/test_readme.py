@@ -38,6 +38,14 @@ def test_snippets_run(path, tmp_path, registered, capsys):
     assert number >= 2
 
 
+@pytest.mark.parametrize("number", [n for n, _ in enumerate(snippets(READMES[0])) if n != 1])
+def test_snippets_run_alone(number, tmp_path, registered, capsys):
+    """A reader copies one; only the second, which is output, is none."""
+    file = tmp_path / "alone.py"
+    file.write_text(snippets(READMES[0])[number], encoding="utf-8")
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), {"__name__": "alone"})
+
+
 def test_dump_is_what_the_example_prints(tmp_path, request):
     """The second snippet is the output of the first (with `--update-golden` it is put in)."""
     readme = READMES[0]

@@ -325,3 +325,39 @@ def test_check_gradient_finds_nan_and_missing_cotangents(pullbacks):
 def test_the_module_offers_what_tests_of_rules_need():
     """Users write rules too: both checks and all makers come from one place."""
     assert {"case", "check_rule", "check_gradient", "normal", "positive"} <= set(vars(testing))
+
+
+class TestSinglePrecision:
+    """`check_gradient` knows what the precision of the arguments, and of the differences, allows."""
+
+    X = np.random.default_rng(5).standard_normal((6, 7))
+
+    @pytest.mark.parametrize("dtype", ["float16", "float32", "complex64"])
+    @pytest.mark.parametrize(
+        "f", [lambda x: np.sum(np.abs(np.sin(x)) ** 2), lambda x: x * x, lambda x: np.exp(x * 0.1)]
+    )
+    def test_right_gradients_pass(self, dtype, f):
+        """Arrays and single numbers of it."""
+        check_gradient(f, self.X.astype(dtype))
+        check_gradient(lambda x: f(x)[0, 1] if np.ndim(x) else f(x), np.dtype(dtype).type(0.3))
+
+    def test_functions_that_compute_in_single_precision(self):
+        """Even where the arguments are widened."""
+        check_gradient(lambda x: np.sum(np.tanh(x.astype(np.float32)) ** 2), self.X.astype(np.float32))
+        check_gradient(lambda x: np.sum(np.tanh(x.astype(np.float32)) ** 2), self.X)
+
+    def test_wrong_gradients_are_found(self):
+        """A few percent are too much."""
+
+        @rrule(scaled)
+        def wrong(x, n=2):
+            return n * x, lambda y_bar: (y_bar * n * 1.05, None)
+
+        for cast in (lambda x: x, lambda x: x.astype(np.float32)):
+            with pytest.raises(AssertionError, match="wrong gradient"):
+                check_gradient(lambda x, cast=cast: np.sum(scaled(cast(x))), self.X.astype(np.float32))
+
+    def test_tolerances_of_the_caller(self):
+        """They are taken as they are."""
+        with pytest.raises(AssertionError, match="wrong gradient"):
+            check_gradient(lambda x: np.sum(np.sin(x) ** 3), self.X.astype(np.float32), rtol=1e-12, atol=1e-15)

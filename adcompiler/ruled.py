@@ -1,0 +1,103 @@
+"""Functions that have a rule, differentiated as they are: there is nothing to compile, and no source is read.
+
+`gradient(np.sum)` comes here, and a function in Python for which a rule is registered: rules come before source.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from adcompiler.finish import zero_if_none
+from adcompiler.lattice import can_be_active, observe
+from adcompiler.rules.registry import lookup
+from adcompiler.runtime import dynamic
+from adcompiler.runtime.project import detach, project
+from adcompiler.wanted import (
+    Argnums,
+    check_nondiff,
+    check_pair,
+    check_scalar,
+    plan_gradient,
+    wanted_names,
+    without_first,
+)
+
+
+def ruled_gradient(f: Any, argnums: Argnums, mode: str, options: dict[str, Any]) -> Callable[..., Any]:
+    """What `gradient` and `value_and_grad` compute for a function with a rule.
+
+    Of a method, what it is called on (`first` in the options) is not counted.
+    """
+    skipped = len(options.get("first", ()))
+    check_nondiff(wanted_names(without_first(_signature(f), skipped), argnums), options)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        signature = _signature(f)
+        positions = _positions(f, signature, args, kwargs)
+        values = (*args, *kwargs.values())
+        names = wanted_names(without_first(signature, skipped), argnums)
+        plan_gradient(names, signature, _arguments(signature, args, kwargs))
+        places = [positions[name] if inside is None else positions[name][inside] for name, inside in names]
+        wanted = (False, *(i in places for i in range(len(values))))
+        found = dynamic.resolve(wanted, f, *args, **kwargs)
+        value, saved = found.forward(*args, **kwargs)
+        name = getattr(f, "__qualname__", getattr(f, "__name__", "the function"))
+        if mode == "aux":
+            check_pair(value, name)
+        check_scalar(value[0] if mode == "aux" else value, name)
+        cts = found.backward(saved, (1.0, None) if mode == "aux" else 1.0)[1:]
+        out = tuple(zero_if_none(project(cts[p], values[p]), values[p]) for p in places)
+        whole = detach(out, (args, kwargs, value))
+        grads = whole if isinstance(argnums, tuple) else whole[0]
+        return grads if mode == "gradient" else (value, grads)
+
+    return call
+
+
+def ruled_pullback(f: Any, constant: Any, args: Any, kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
+    """The pullback of a function with a rule; `constant` are the names of parameters without derivative."""
+    positions = _positions(f, _signature(f), args, kwargs)
+    fixed = {positions.get(name) for name in constant}
+    wanted = (False, *(i not in fixed and can_be_active(observe(a, ())) for i, a in enumerate(args)))
+    found = dynamic.resolve((*wanted, *(False for _ in kwargs)), f, *args, **kwargs)
+    value, saved = found.forward(*args, **kwargs)
+
+    def back(ct: Any) -> tuple[Any, ...]:
+        cts = found.backward(saved, project(ct, value))[1 : 1 + len(args)]
+        grads = [project(c, a) if on else None for c, a, on in zip(cts, args, wanted[1:], strict=True)]
+        return tuple(detach(grads, (args, value, ct)))
+
+    return value, back
+
+
+def _signature(f: Any) -> inspect.Signature:
+    """The call that the rule of `f` accepts."""
+    rules = lookup(f)
+    if rules:
+        return rules[0].signature
+    try:
+        return inspect.signature(f, follow_wrapped=False)
+    except ValueError:  # a builtin that does not tell
+        kinds = inspect.Parameter.VAR_POSITIONAL, inspect.Parameter.VAR_KEYWORD
+        return inspect.Signature([inspect.Parameter(n, k) for n, k in zip(("args", "kwargs"), kinds, strict=True)])
+
+
+def _positions(f: Any, signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:
+    """Where the argument of each parameter stands among `(*args, *kwargs.values())`; for `*args` several."""
+    numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
+    try:
+        return dict(signature.bind(*range(len(args)), **numbers).arguments)
+    except TypeError as error:
+        f(*args, **kwargs)  # Python's own complaint, where the call is wrong
+        raise dynamic.refused_call(f, error) from None
+
+
+def _arguments(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:
+    bound = signature.bind(*args, **kwargs)
+    bound.apply_defaults()
+    return dict(bound.arguments)
+
+
+__all__ = ["ruled_gradient", "ruled_pullback"]
