@@ -150,8 +150,6 @@ class CallResolver(NewObjectResolver):
         )
         if found is not None:
             return found
-        if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
-            return self._on(expr, function.__func__, (ir.Static(function.__self__, "owner"), *expr.args))
         return self._keyed(expr, function, expr.args, kinds, name)
 
     def _keyed(self, expr: ir.Call, key: Any, args: tuple[ir.Expr, ...], kinds: list[Any], name: str) -> Resolved:
