@@ -430,7 +430,10 @@ class _Analysis:
     def passed_memory(self, value: ir.Apply, stmt: Any) -> None:
         """An argument that is written later is passed as a copy, which must then not be what the callee returns."""
         callee = alias(value.callee.spec)
+        by_reference = self.spec.program.writes_places  # containers and objects are then passed as they are
         for i, (arg, kind) in enumerate(zip(value.args, value.kinds, strict=True)):
+            if by_reference and is_mutable(kind):
+                continue
             if isinstance(arg, ir.Name) and not is_scalar(kind) and self.aliases.is_written(stmt, arg.id):
                 if i in callee.results and i not in callee.writes:
                     what = self.spec.function.shown(arg.id)

@@ -40,6 +40,8 @@ from adcompiler.program import Spec
 OUTSIDE = "<outside>"  # memory of globals, captured variables and whatever else holds
 RESULT = "<result>"
 
+_ARRAY_WRITERS = ("fill", "put", "partition", "itemset", "resize", "setfield", "setflags", "byteswap")
+
 Env = dict[str, str]  # name → the definition that it has at this point
 
 
@@ -57,6 +59,7 @@ class Aliases:
     made: dict[tuple[int, str], str] = field(default_factory=dict)
     results: frozenset[int] = frozenset()
     writes: frozenset[int] = frozenset()
+    surely_writes: frozenset[int] = frozenset()
     result_outside: bool = False
     writes_outside: bool = False
 
@@ -147,6 +150,8 @@ class _Builder:
         written = {a.find(w) for w in a.written}
         a.results = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) == result)
         a.writes = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) in written)
+        sure = {a.find(w) for w, by in a.written.items() if by}
+        a.surely_writes = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) in sure)
         a.result_outside, a.writes_outside = a.find(OUTSIDE) == result, a.find(OUTSIDE) in written
         return a
 
@@ -302,8 +307,11 @@ class _Builder:
                 return value.args, False
             case Missing() | Dynamic():
                 surely = _is_writer(value.spelled)
-                for arg in value.args:
-                    self.written(arg, surely)
+                # With a table of cotangents containers are passed as they are, and what a function found at run time
+                # writes into arrays is refused there.
+                if surely or isinstance(value.callee, Missing) or not self.spec.program.writes_places:
+                    for arg in value.args:
+                        self.written(arg, surely)
                 self.kept_outside(value)
                 return value.args, True
         return (), False
@@ -373,8 +381,10 @@ class _Builder:
 
 
 def _is_writer(spelled: ir.Expr) -> bool:
-    """Whether a call is of a method that writes into its object (`xs.append(v)`)."""
-    return isinstance(spelled, ir.Call) and isinstance(spelled.func, ir.Attr) and spelled.func.name in WRITERS
+    """Whether a call is of a method that writes into its object (`xs.append(v)`, `a.sort()`)."""
+    if not isinstance(spelled, ir.Call) or not isinstance(spelled.func, ir.Attr):
+        return False
+    return spelled.func.name in WRITERS or spelled.func.name in _ARRAY_WRITERS
 
 
 __all__ = ["OUTSIDE", "Aliases", "alias"]

@@ -45,15 +45,25 @@ def local_functions(body: ir.Block) -> Iterator[tuple[Any, frozenset[str]]]:
                 yield node, captures
 
 
+class ReboundLate(Exception):
+    """Raised when a function is passed on whose captured variables `names` are rebound after it was made."""
+
+    def __init__(self, names: set[str], refusal: Exception) -> None:
+        super().__init__(names)
+        self.names = frozenset(names)
+        self.refusal = refusal
+
+
 def rebound_late(stmt: ir.Stmt, names: set[str]) -> Exception:
-    """The refusal of a function that would see other values than it was made with."""
-    return refuse(
+    """What to raise for a function that would see other values than it was made with."""
+    refusal = refuse(
         UnsupportedSyntaxError,
         f"{', '.join(sorted(names))} changes after a function that uses it was made",
         stmt.origin,
         "The function would see the new value.",
         "Pass the value as an argument.",
     )
+    return ReboundLate(names, refusal)
 
 
 def _made_at(order: list[ir.Stmt], node: Any) -> int | None:

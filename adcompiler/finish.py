@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.alias import alias
 from adcompiler.entry import Finish
 from adcompiler.errors import (
     MutationError,
@@ -178,6 +179,14 @@ def call_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Fini
 def shared_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Finish:
     """The same for a caller with a table of cotangents, which the pullback is given."""
     pair, backward = compiled.pair, compiled.backward
+    if alias(compiled.spec).surely_writes:
+        raise refuse(
+            MutationError,
+            f"{compiled.request.function.__qualname__} is only known at run time, and writes into its arguments",
+            definition_of(compiled.request.function),
+            "What the function that calls it keeps of them could not be protected.",
+            "Let it return a new array, or call it by its own name.",
+        )
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
         def back(y_bar: Any, bars: Bars) -> Any:

@@ -37,12 +37,14 @@ def lower(
     names: Names,
     globals_: dict[str, Any] | None = None,
     assumed: set[str] | None = None,
+    shared: frozenset[str] = frozenset(),
 ) -> ir.Function:
     """The IR of a function; `cells` are the variables of enclosing functions that it reads.
 
-    The names of globals and builtins whose meaning in `globals_` was used are added to `assumed`.
+    `shared` are variables that become places of their own. The names of globals and builtins whose meaning in
+    `globals_` was used are added to `assumed`.
     """
-    node, own_cells = with_cells(source.node)
+    node, own_cells = with_cells(source.node, shared)
     source = replace(source, node=node)
     scope = scope_of(node)
     scope = replace(scope, bound=scope.bound | set(own_cells))

@@ -32,6 +32,7 @@ from typing import Any
 
 from adcompiler.adjoint import pair_of
 from adcompiler.errors import UnsupportedSyntaxError, definition_of, refuse
+from adcompiler.escape import ReboundLate
 from adcompiler.kinds import infer
 from adcompiler.lattice import Kind, can_be_active
 from adcompiler.module import Unit, load, units
@@ -81,12 +82,15 @@ class Compiled:
         return with_table(self.forward, self.backward, where, self.program.escaped)
 
 
-def specialised(request: Request) -> tuple[Program, Spec]:
-    """The passes up to `kinds`, for the function and all that it calls."""
+def specialised(request: Request, shared: frozenset[str] = frozenset()) -> tuple[Program, Spec]:
+    """The passes up to `kinds`, for the function and all that it calls.
+
+    `shared` are variables that functions capture, and that are rebound after these were made.
+    """
     try:
-        return _specialised(request, Program(infer, request.inline))
+        return _specialised(request, Program(infer, request.inline, shared=shared))
     except WritesPlaces:
-        return _specialised(request, Program(infer, request.inline, writes_places=True))
+        return _specialised(request, Program(infer, request.inline, writes_places=True, shared=shared))
 
 
 def _specialised(request: Request, program: Program) -> tuple[Program, Spec]:
@@ -99,12 +103,24 @@ def _specialised(request: Request, program: Program) -> tuple[Program, Spec]:
 def compile_request(request: Request) -> Compiled:
     """All passes."""
     with LOCK, _deep_recursion(request.function):
-        program, spec = specialised(request)
-        mask = tuple(p in request.wanted and can_be_active(k) for p, k in zip(spec.params, spec.kinds, strict=True))
-        pair = pair_of(spec, mask)
+        program, spec, pair = _paired(request)
         all_units = units(pair, request.single_use)
         load(all_units)
         return Compiled(request, program, spec, pair, all_units)
+
+
+def _paired(request: Request) -> tuple[Program, Spec, Pair]:
+    """The passes up to `adjoint`; again, if a function is found to see a variable that is rebound later."""
+    shared: frozenset[str] = frozenset()
+    while True:
+        program, spec = specialised(request, shared)
+        mask = tuple(p in request.wanted and can_be_active(k) for p, k in zip(spec.params, spec.kinds, strict=True))
+        try:
+            return program, spec, pair_of(spec, mask)
+        except ReboundLate as late:
+            if late.names <= shared:
+                raise late.refusal from None
+            shared |= late.names
 
 
 @contextlib.contextmanager

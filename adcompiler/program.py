@@ -127,7 +127,14 @@ class WritesPlaces(Exception):
 class Program:
     """The functions and guards of one compilation; `infer` fills in the kinds of a new specialisation."""
 
-    def __init__(self, infer: Callable[[Spec], None], inline: bool = True, writes_places: bool = False) -> None:
+    def __init__(
+        self,
+        infer: Callable[[Spec], None],
+        inline: bool = True,
+        writes_places: bool = False,
+        shared: frozenset[str] = frozenset(),
+    ) -> None:
+        self.shared = shared
         self._infer = infer
         self.inline = inline
         self.guards: dict[Path, Guard] = {}
@@ -336,7 +343,7 @@ class Program:
         scope = scope_of(source.node)
         self.rebound |= {(id(cells.get(name, globals_)), name) for name in scope.outer}
         assumed: set[str] = set()
-        function = lower(source, frozenset(cells) | frozenset(captures), names, globals_, assumed)
+        function = lower(source, frozenset(cells) | frozenset(captures), names, globals_, assumed, self.shared)
         for used in sorted(assumed):
             self.global_kind(globals_, used)
         function = ir.Function(

@@ -121,7 +121,9 @@ class Reverser(Structures, ABC):
         """A function's cotangent goes to the variables it captured."""
         for name in sorted(captures & self.active):
             part = ir.Call(ir.Attr(f_bar, "get"), (ir.Const(name),))
-            self.add(name, part, state, code, maybe=True)
+            rest = self.given(name, part, self.spec.name_kinds.get(name), code)
+            if rest is not None:
+                self.add(name, rest, state, code, maybe=True)
 
     def stmt_Define(self, stmt: ir.Define, state: State, region: Region) -> tuple[Code, Code, State]:
         bar = self.take(stmt.name, state)

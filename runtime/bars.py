@@ -52,6 +52,15 @@ class Held:
         self.count = count
 
 
+class Captured:
+    """A function, by what of its captured variables can be written into; the others have cotangents by name."""
+
+    __slots__ = ("parts",)
+
+    def __init__(self, parts: dict[str, Any]) -> None:
+        self.parts = parts
+
+
 def is_place(value: Any) -> bool:
     """Whether a value can be written into, so that its cotangent is kept by identity."""
     cls = type(value)
@@ -99,6 +108,8 @@ def hold(value: Any, above: frozenset[int] = frozenset()) -> Any:
     if type(value) is tuple or isinstance(value, tuple):
         parts = [hold(item, above) for item in value]
         return rebuild(value, parts) if any(part is not None for part in parts) else None
+    if isinstance(value, types.FunctionType):
+        return _hold_function(value, above)
     if not is_place(value):
         return None
     if id(value) in above:
@@ -106,6 +117,21 @@ def hold(value: Any, above: frozenset[int] = frozenset()) -> Any:
     above = above | {id(value)}
     inside = {key: part for key, item in entries(value) if (part := hold(item, above)) is not None}
     return Held(value, inside, len(value) if hasattr(value, "__len__") else 0)
+
+
+def _hold_function(function: types.FunctionType, above: frozenset[int]) -> Captured | None:
+    if not function.__closure__ or id(function) in above:
+        return None
+    above = above | {id(function)}
+    parts = {}
+    for name, cell in zip(function.__code__.co_freevars, function.__closure__, strict=True):
+        try:
+            part = hold(cell.cell_contents, above)
+        except ValueError:
+            continue  # a variable without a value
+        if part is not None:
+            parts[name] = part
+    return Captured(parts) if parts else None
 
 
 class Bars:
@@ -175,6 +201,11 @@ class Bars:
         if isinstance(value, tuple):
             rest = [self.give(item, c) for item, c in zip(value, ct, strict=True)]
             return rebuild(value, rest) if any(c is not None for c in rest) else None
+        if cls is Captured:
+            named = {name: self.give(value.parts.get(name), c) for name, c in ct.items()}
+            return {name: c for name, c in named.items() if c is not None} or None
+        if isinstance(value, types.FunctionType):
+            return self.give(hold(value), ct)
         if cls is Held:
             obj, find = value.obj, value.parts.get
         elif is_place(value):
@@ -187,7 +218,7 @@ class Bars:
 
     def release(self, held: Any, count: int | None = None) -> Any:
         """The entries of what has just been made, as a cotangent by value; they are gone from the table."""
-        if held is None:
+        if held is None or type(held) is Captured:
             return None
         if isinstance(held, tuple):
             parts = [self.release(part) for part in held]
@@ -213,6 +244,9 @@ class Bars:
         if isinstance(held, tuple):
             parts = [self.collect(part, above) for part in held]
             return rebuild(held, parts) if any(p is not None for p in parts) else None
+        if type(held) is Captured:
+            named = {name: self.collect(part, above) for name, part in held.parts.items()}
+            return {name: c for name, c in named.items() if c is not None} or None
         if id(held.obj) in above:
             return None
         above = above | {id(held.obj)}
