@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import collections
-import operator
 import types
 from typing import Any
 
@@ -30,13 +28,11 @@ from adcompiler.lattice import (
 from adcompiler.newobjects import NewObjectResolver
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup
-from adcompiler.runtime import places
 from adcompiler.runtime.dynamic import without_rule
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.transfer import result_kind
 
 _EFFECTS_ONLY = ("logging", "warnings", "time", "sys", "os", "io", "tqdm", "datetime", "json", "builtins")
-_CONTAINERS = (list, dict, collections.deque, collections.defaultdict, collections.OrderedDict)
 _FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
 
 
@@ -145,21 +141,15 @@ class CallResolver(NewObjectResolver):
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
             return self.apply(expr, InertCall("stop_gradient"), operands, kinds, kind)
-        if function is places.cell:
-            return self.new_cell(expr, kinds)
-        if function is operator.delitem:
-            return self.deleted(expr, kinds)
-        if function in _CONTAINERS:
-            made = self.constructed_container(expr, function, kinds)
-            if made is not None:
-                return made
         if function is isinstance and len(kinds) == 2:
             return self.apply(expr, InertCall("a test"), expr.args, kinds, isinstance_kind(*kinds))
-        found = self._on_objects(expr, function, kinds) or self._constructed(expr, function, kinds)
+        found = (
+            self.on_places(expr, function, kinds)
+            or self._on_objects(expr, function, kinds)
+            or self._constructed(expr, function, kinds)
+        )
         if found is not None:
             return found
-        if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
-            return self._on(expr, function.__func__, (ir.Static(function.__self__, "owner"), *expr.args))
         return self._keyed(expr, function, expr.args, kinds, name)
 
     def _keyed(self, expr: ir.Call, key: Any, args: tuple[ir.Expr, ...], kinds: list[Any], name: str) -> Resolved:

@@ -10,12 +10,12 @@ from adcompiler.binding import BindError, bind_call, node_signature
 from adcompiler.callees import InertCall, Load, Missing, PairCall
 from adcompiler.decide import reads_itself, renamed
 from adcompiler.errors import DifferentiationError, UnsupportedSyntaxError, locate, refuse
-from adcompiler.lattice import Closure, Kind, Unknown
-from adcompiler.program import Root, Spec, shape_numbers, signature_of
+from adcompiler.lattice import Closure, Kind, Observed, Unknown
+from adcompiler.program import Root, Spec, canonical, shape_numbers, signature_of
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.runtime.containers import cell_of
 
-_MOST_KINDS = 8  # versions of one function
+_FEW_KINDS, _MOST_KINDS = 4, 8  # versions of one function
 
 
 class FunctionResolver(Resolver):
@@ -33,8 +33,8 @@ class FunctionResolver(Resolver):
         try:
             if any(k is None for k in kinds):
                 return self.apply(expr, InertCall("not reached yet"), (), kinds, None)
-            self._limit(function.__code__)
-            spec = self.program.specialise(function, tuple(k for k in kinds if k))
+            fitting = self._fitting(function.__code__, tuple(k for k in kinds if k))
+            spec = self.program.specialise(function, fitting)
         except DifferentiationError as error:
             locate(error, self.stmt.origin)  # a helper without source has no line of its own
             return self.apply(expr, Missing(error), args, kinds, Unknown())
@@ -63,8 +63,8 @@ class FunctionResolver(Resolver):
             operands = (expr.func, *captured, *args)
             return self.apply(expr, callee, operands, (closure, *captured_kinds, *kinds), Unknown())
         try:
-            self._limit(closure.node)
-            spec = self.program.specialise_local(closure, (*captured_kinds, *(k or Unknown() for k in kinds)))
+            fitting = self._fitting(closure.node, (*captured_kinds, *(k or Unknown() for k in kinds)))
+            spec = self.program.specialise_local(closure, fitting)
         except DifferentiationError as error:
             return self.apply(expr, Missing(error), (*captured, *args), (*captured_kinds, *kinds), Unknown())
         return self._paired(expr, spec, (*captured, *args), (*captured_kinds, *kinds), len(captured))
@@ -100,10 +100,19 @@ class FunctionResolver(Resolver):
         kind = renamed(spec.result, shape_numbers(known), self.fresh)
         return self.apply(expr, PairCall(spec, captured), args, kinds, kind)
 
-    def _limit(self, code: Any) -> None:
-        """Refuse ever more versions of one function."""
-        of_code = sum(1 for k, _ in self.program.specs if getattr(k, "__code__", k) is code)
-        if of_code > _MOST_KINDS:
+    def _fitting(self, code: Any, kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
+        """The kinds to compile a function for, so that there are few versions of it; refused if there are too many.
+
+        Of containers and objects found in ever new places only the kinds of what they hold are known, then nothing.
+        """
+        versions = {known for key, known in self.program.specs if getattr(key, "__code__", key) is code}
+        if len(versions) < _FEW_KINDS or canonical(kinds) in versions:
+            return kinds
+        deep = tuple(self.program.deep_kind(k) for k in kinds)
+        if canonical(deep) in versions or len(versions) < _MOST_KINDS:
+            return deep
+        loose = tuple(Unknown() if isinstance(k, Observed) else k for k in kinds)
+        if len(versions) > _MOST_KINDS and canonical(loose) not in versions:
             raise refuse(
                 UnsupportedSyntaxError,
                 "a function called with more than eight kinds of arguments",
@@ -111,6 +120,7 @@ class FunctionResolver(Resolver):
                 "Each kind needs a version of its own.",
                 "Call it with arguments of one kind.",
             )
+        return loose
 
     def _unbound(self, expr: ir.Expr, name: str, why: str, args: tuple[ir.Expr, ...]) -> Resolved:
         """A call whose arguments cannot be bound before it runs."""

@@ -379,16 +379,12 @@ def is_object(kind: Kind | None) -> bool:
 # --- join -------------------------------------------------------------------------------------------------
 
 
-def join(a: Kind | None, b: Kind | None, where: Hashable = None) -> Kind | None:
+def join(a: Kind | None, b: Kind | None, where: Hashable = None) -> Kind | None:  # noqa: C901  one case per form
     """The least kind above both; None is "no value yet".  `where` names the shape class of a join of classes."""
     if a is None or b is None or a == b:
         return b if a is None else a
-    if isinstance(a, TupleOf) and isinstance(b, TupleOf) and len(a.items) == len(b.items) and _depth(a) < _MAX_DEPTH:
-        if a.cls is b.cls:
-            return TupleOf(_join_all(a.items, b.items, where), a.cls)
-    if isinstance(a, Instance) and isinstance(b, Instance) and a.cls is b.cls and a.names == b.names:
-        if _depth(a) < _MAX_DEPTH and _depth(b) < _MAX_DEPTH:
-            return Instance(a.cls, a.names, _join_all(a.items, b.items, where))
+    if isinstance(a, TupleOf | Instance) and isinstance(b, TupleOf | Instance) and _alike(a, b):
+        return replace(a, items=_join_all(a.items, b.items, where))
     if isinstance(a, ListOf) and isinstance(b, ListOf) and _depth(a) < _MAX_DEPTH and _depth(b) < _MAX_DEPTH:
         known = [k.item for k in (a, b) if k.items != ()]  # an empty list says nothing of what it may hold
         return ListOf(None, join(known[0], known[-1], where) or Unknown())
@@ -407,6 +403,13 @@ def join(a: Kind | None, b: Kind | None, where: Hashable = None) -> Kind | None:
     if x is None or y is None:
         return Inert() if _is_plain(a) and _is_plain(b) else Unknown()
     return _join_numbers(x, y, where)
+
+
+def _alike(a: TupleOf | Instance, b: TupleOf | Instance) -> bool:
+    """Whether two tuples or objects of known classes have the same entries, and are not too deep to be joined."""
+    if a.cls is not b.cls or len(a.items) != len(b.items) or _depth(a) >= _MAX_DEPTH or _depth(b) >= _MAX_DEPTH:
+        return False
+    return getattr(a, "names", ()) == getattr(b, "names", ())
 
 
 def _join_all(a: tuple[Kind, ...], b: tuple[Kind, ...], where: Hashable) -> tuple[Kind, ...]:

@@ -71,6 +71,9 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         cls = class_of(obj)
         if obj is not None and cls is not None:
             return self._attribute(expr, obj, cls)
+        if isinstance(obj, Known) and has_plain_fields(type(obj.value)) and is_field(obj.value, expr.name):
+            path = (*_of_object(obj.value), ("attr", expr.name))
+            return expr, self.program.source_kind(getattr(obj.value, expr.name), path)
         if isinstance(obj, Unknown):
             return self.apply(
                 expr, Dynamic(getattr), (expr.value, ir.Const(expr.name)), (obj, Known(expr.name)), Unknown()
@@ -96,6 +99,13 @@ class ObjectResolver(OperationResolver, FunctionResolver):
     def _of_the_class(self, expr: ir.Attr, obj: Kind, cls: type, found: Any) -> Resolved:
         """An attribute that the class gives to its objects: `found` is what stands in the class."""
         name = expr.name
+        getter = (
+            None if isinstance(found, property) or is_cached(found) else plain_function(member(type(found), "__get__"))
+        )
+        if getter is not None:
+            held = (*_of_object(owner_of(cls, name)), ("attr", "__dict__"), ("item", name))
+            self.program.note(held, Known(found), type(found))
+            return self._on(expr, getter, (ir.Static(found, name), expr.value, ir.Static(cls, cls.__name__)))
         if is_cached(found) or (is_data_descriptor(found) and not isinstance(found, property)):
             return self._refused_attribute(expr, obj, cls)
         self._guard_member(obj, cls, name, found)
@@ -110,7 +120,7 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         if is_constant_of_class(found) and self.program.stores_attributes:
             return self._written_field(expr, obj, Unknown())
         if is_constant_of_class(found):
-            kind = self.program.source_kind(found, (*_of_class(cls), ("attr", name)))
+            kind = self.program.source_kind(found, (*_of_object(cls), ("attr", name)))
             return self.apply(expr, InertCall("an attribute of the class"), (expr.value,), (obj,), kind)
         return self._refused_attribute(expr, obj, cls)
 
@@ -179,7 +189,7 @@ class ObjectResolver(OperationResolver, FunctionResolver):
     def _guard_class(self, cls: type, name: str, found: Any) -> None:
         """What a class defines must stay the same."""
         value = found.__func__ if isinstance(found, staticmethod | classmethod) else found
-        path = (*_of_class(cls), ("attr", name))
+        path = (*_of_object(cls), ("attr", name))
         if isinstance(found, classmethod):
             path = (*path, ("attr", "__func__"))
         if not is_constant_of_class(found):
@@ -278,7 +288,9 @@ class ObjectResolver(OperationResolver, FunctionResolver):
     # --- builtins ---------------------------------------------------------------------------------------
 
     def _on_objects(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
-        """A call of a builtin that asks for the class or an attribute of an object; None if it is no such call."""
+        """A call of a method of an object that is known, or of a builtin that asks about an object; else None."""
+        if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
+            return self._on(expr, function.__func__, (ir.Static(function.__self__, "owner"), *expr.args))
         if expr.kwargs or any(isinstance(a, ir.Star) for a in expr.args):
             return None
         if function is super:
@@ -416,9 +428,9 @@ def plain_function(found: Any) -> Any:
     return found if isinstance(found, types.FunctionType) else None
 
 
-def _of_class(cls: type) -> tuple[Any, ...]:
-    """The path of a class."""
-    return (Root("object", cls.__qualname__, cls),)
+def _of_object(value: Any) -> tuple[Any, ...]:
+    """The path of a class or object that is known by identity."""
+    return (Root("object", getattr(value, "__qualname__", type(value).__qualname__), value),)
 
 
 __all__ = ["ObjectResolver"]

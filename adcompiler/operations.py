@@ -26,6 +26,7 @@ from adcompiler.lattice import (
     Number,
     Observed,
     Scalar,
+    SliceOf,
     TupleOf,
     Unknown,
     can_be_active,
@@ -108,7 +109,7 @@ class OperationResolver(RuleResolver, PlaceResolver):
             if is_non_differentiable(key):
                 kind = result_kind("elementwise", as_dict(("a", "b")[: len(kinds)], tuple(kinds)), self.fresh)
                 return self.apply(expr, InertCall("declared without derivative"), expr.args, kinds, kind)
-        if self.program.writes_places and expr.op == "+" and all(self.container_class(k) is list for k in kinds):
+        if self.program.writes_places and expr.op == "+" and all(k and self.container_class(k) is list for k in kinds):
             whole = kinds[0] if kinds[0] == kinds[1] else Heap(list)
             return self.place_call(expr, places.CONCATENATE, expr.args, kinds, whole)
         if any(isinstance(k, Unknown) or is_object(k) for k in kinds):
@@ -202,6 +203,8 @@ class OperationResolver(RuleResolver, PlaceResolver):
         match obj, index:
             case _ if is_object(obj):
                 pass
+            case _, SliceOf() if not self._is_active_index(expr.index) and self._is_sequence(obj):
+                return self._slice(expr, obj)
             case MapOf(item), _ if not self._is_active_index(expr.index):
                 return self.apply(expr, Load(expr.index), (expr.value,), (obj,), item)
             case DictOfKinds() | Observed(_, dict()), _ if not (
@@ -221,6 +224,26 @@ class OperationResolver(RuleResolver, PlaceResolver):
             case DictOfKinds(keys, items), Known(key) if key in keys:
                 return self.apply(expr, Load(key), (expr.value,), (obj,), items[keys.index(key)])
         return self._other_item(expr, obj, index)
+
+    @staticmethod
+    def _is_sequence(obj: Kind) -> bool:
+        return isinstance(obj, ListOf | TupleOf) or (isinstance(obj, Observed) and isinstance(obj.value, list | tuple))
+
+    def _slice(self, expr: ir.Item, obj: Kind) -> Resolved:
+        """A part of a list or tuple: it is cut out at run time, and its items are known if its ends are literals."""
+        kind: Kind = Unknown()
+        deep = self.program.deep_kind(obj)
+        items = deep.items if isinstance(deep, TupleOf | ListOf) else None
+        ends = _literal_slice(expr.index)
+        part = items[ends] if items is not None and ends is not None and ends.step != 0 else None
+        if isinstance(deep, ListOf):
+            kind = ListOf(part, deep.item if part is None else self._merged(part))
+        elif part is not None:
+            kind = TupleOf(part)
+        args = (expr.value, expr.index)
+        if self.program.writes_places and self.container_class(obj) is list:
+            return self.place_call(expr, places.LOAD_ITEM, args, (obj, SliceOf()), kind)
+        return self.apply(expr, Dynamic(operator.getitem, pure=True), args, (obj, SliceOf()), kind)
 
     def _other_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:
         """An item that is not followed: no derivative, known at run time, or a refusal."""
@@ -351,3 +374,15 @@ class OperationResolver(RuleResolver, PlaceResolver):
             "Register one with @rrule, or use a function.",
         )
         return self.apply(expr, callee, (expr.value,), (obj,), Unknown())
+
+
+def _literal_slice(index: ir.Expr) -> slice | None:
+    """A slice whose ends are literals."""
+    if not isinstance(index, ir.Slice):
+        return None
+    ends = [ir.Const(None) if end is None else end for end in (index.lower, index.upper, index.step)]
+    return (
+        slice(*(e.value for e in ends if isinstance(e, ir.Const)))
+        if all(isinstance(e, ir.Const) for e in ends)
+        else None
+    )

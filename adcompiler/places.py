@@ -7,7 +7,8 @@ is loaded from a site is of that kind.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
+import operator
+from collections import OrderedDict, defaultdict, deque
 from typing import Any
 
 from adcompiler import ir
@@ -32,6 +33,8 @@ from adcompiler.program import ANY
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.runtime import places
 from adcompiler.runtime.bars import Cell, is_place, is_place_class
+
+_CONTAINERS = (list, dict, deque, defaultdict, OrderedDict)
 
 
 def is_mutable(kind: Kind | None) -> bool:
@@ -84,6 +87,14 @@ class PlaceResolver(Resolver):
         spelled = ir.Call(ir.Static(operation.forward, operation.name), tuple(args))
         applied, _ = self.place_call(spelled, operation, args, kinds, Known(None))
         return (ir.Assign(self.spec.names.fresh("t"), applied, stmt.origin, kind=Known(None)),)
+
+    def on_places(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
+        """A call that makes or changes a container, or makes the place of a variable; None if it is none of these."""
+        if function is places.cell:
+            return self.new_cell(expr, kinds)
+        if function is operator.delitem:
+            return self.deleted(expr, kinds)
+        return self.constructed_container(expr, function, kinds) if function in _CONTAINERS else None
 
     def new_cell(self, expr: ir.Call, kinds: list[Any]) -> Resolved:
         """A variable that nested functions rebind, as an object."""

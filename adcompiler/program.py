@@ -42,6 +42,7 @@ from adcompiler.lattice import (
 from adcompiler.lower import lower
 from adcompiler.names import Names
 from adcompiler.parse import Source, origin_of, parse
+from adcompiler.runtime.members import has_plain_fields
 from adcompiler.runtime.walk import fields as fields_of
 from adcompiler.scope import scope_of
 
@@ -69,6 +70,7 @@ Path = tuple[Any, ...]
 ANY = ("any",)  # some key of a container
 _ROUNDS = 12
 _FEW = 8
+_SOME = 512  # objects in a container whose fields are looked at one by one
 _MANY = 4096  # items of a container that are looked at one by one
 
 
@@ -144,7 +146,7 @@ class Program:
         # Whether the program writes into containers or objects: their cotangents are then kept by identity.
         self.writes_places = writes_places
         self.places_active = False
-        self.contents: dict[Hashable, Kind | None] = {}
+        self.contents: dict[tuple[Hashable, Hashable], Kind | None] = {}
         self.loose = False
 
     # --- sources ----------------------------------------------------------------------------------------
@@ -209,6 +211,8 @@ class Program:
             return self._fields_of(kind)
         if len(kind.value) > _MANY:
             return kind
+        if len(kind.value) > _SOME and not isinstance(kind.value, dict) and has_plain_fields(type(kind.value[0])):
+            return kind if isinstance(kind.value, tuple) else ListOf(None, Unknown())
         if type(kind.value) is dict:
             keys = tuple(kind.value)
             self.guards[(*kind.path, ("keys",))] = Guard((*kind.path, ("keys",)), Known(keys), tuple)
@@ -250,8 +254,8 @@ class Program:
         if key is not ANY:
             return join(self.contents.get((kind.site, key)), self.contents.get((kind.site, ANY)))
         merged: Kind | None = None
-        for (site, _), held in self.contents.items():
-            if site == kind.site:
+        for place, held in self.contents.items():
+            if place[0] == kind.site:
                 merged = join(merged, held)
         return merged
 

@@ -7,6 +7,7 @@ binds calls to rules, `operations` knows operators and loads, `functions` the us
 
 from __future__ import annotations
 
+import operator
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -110,7 +111,8 @@ class Resolver(ABC):
         if isinstance(callee, Missing) or (isinstance(callee, Dynamic) and not callee.pure):
             if any(isinstance(k, Heap) for k in kinds) and not (isinstance(callee, Dynamic) and callable(callee.key)):
                 self.program.loosen()
-        if isinstance(callee, Missing | Dynamic):
+        cut_out = isinstance(callee, Dynamic) and callee.pure and callee.key is operator.getitem
+        if isinstance(callee, Missing | Dynamic) and not cut_out:
             self.program.escaped |= any(isinstance(k, Observed | ListOf | DictOfKinds) for k in kinds)
         if any(k is None for k in kinds):
             kind = None

@@ -29,6 +29,7 @@ from adcompiler.lattice import (
     Closure,
     DictOfKinds,
     Inert,
+    Instance,
     Int,
     IntArray,
     Known,
@@ -200,6 +201,8 @@ def kind(found: Any) -> str:  # noqa: C901  one case per kind
             return "{" + ", ".join(f"{k!r}: {kind(v)}" for k, v in zip(keys, items, strict=True)) + "}"
         case MapOf(item):
             return f"dict of {kind(item)}"
+        case Instance(cls):
+            return cls.__name__
         case Observed(_, value):
             return type(value).__name__
         case Closure():

@@ -29,6 +29,8 @@ class Cell:
     """A variable that a nested function rebinds: the place `value` of an object of its own."""
 
     __slots__ = ("name", "value")
+    name: str
+    value: Any
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -102,8 +104,8 @@ def hold(value: Any, above: frozenset[int] = frozenset()) -> Any:
     if id(value) in above:
         return Held(value, {}, 0)
     above = above | {id(value)}
-    parts = {key: part for key, item in entries(value) if (part := hold(item, above)) is not None}
-    return Held(value, parts, len(value) if hasattr(value, "__len__") else 0)
+    inside = {key: part for key, item in entries(value) if (part := hold(item, above)) is not None}
+    return Held(value, inside, len(value) if hasattr(value, "__len__") else 0)
 
 
 class Bars:

@@ -273,7 +273,8 @@ def load_attribute(obj: Any, name: str) -> tuple[Any, Any]:
 
 def load_attribute_bar(saved: Any, value_bar: Any, bars: Bars) -> tuple[Any, ...]:
     """The entry of the place grows."""
-    bars.add(*saved, value_bar)
+    obj, name = saved
+    bars.add(obj, name, value_bar)
     return (None,)
 
 
@@ -459,11 +460,12 @@ def pop_bar(saved: Any, value_bar: Any, bars: Bars) -> tuple[Any, ...]:
         if flag:
             bars.take(obj, key)
             bars.add(obj, key, value_bar)
-        return (None, None if flag else value_bar)[:count]
+        cts: tuple[Any, ...] = (None, None if flag else value_bar)
+        return cts[:count]
     if not flag:
         bars.replace(obj, {j + (j >= key): ct for j, ct in bars.of(obj).items()})
     bars.add(obj, key, value_bar)
-    return (None,) * count
+    return (None,) * int(count)
 
 
 def pop_left(obj: Any) -> tuple[Any, Any]:
@@ -599,7 +601,8 @@ def pop_item(obj: Any) -> tuple[Any, Any]:
 
 def pop_item_bar(saved: Any, value_bar: Any, bars: Bars) -> tuple[Any, ...]:
     """The value goes back to its place."""
-    bars.add(*saved, None if value_bar is None else value_bar[1])
+    obj, key = saved
+    bars.add(obj, key, None if value_bar is None else value_bar[1])
     return ()
 
 

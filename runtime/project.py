@@ -43,7 +43,7 @@ def project(ct: Any, primal: Any) -> Any:
             return float(ct)
     elif kind is dict and type(ct) is dict:
         return {key: project(ct.get(key), value) for key, value in primal.items()}
-    elif (type(ct) is dict or type(ct) is Tangent) and is_record(kind):
+    elif (type(ct) is dict or type(ct) is Tangent) and is_record(kind):  # type: ignore[arg-type]  # classes are hashable
         return Tangent(kind, **{key: project(ct.get(key), value) for key, value in fields(primal).items()})
     return _project(ct, primal)
 
@@ -184,7 +184,7 @@ def _children(value: Any) -> Iterable[Any]:
         return value
     if type(value) is dict:
         return value.values()
-    if is_record(type(value)):
+    if is_record(type(value)):  # type: ignore[arg-type]  # classes are hashable
         return fields(value).values()
     return () if is_constant(value) else (entries(value) or {}).values()
 

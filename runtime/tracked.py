@@ -37,7 +37,8 @@ def resolve_tracked(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any)
         return _of_operation(operation, owner, count)
     inner = dynamic.resolve(wanted, f, *args, **kwargs)
     if inner.source is not None:
-        return _of_source(*inner.source, count)
+        function, flags, first = inner.source
+        return _of_source(function, flags, first, count)
     return _of_rule(inner)
 
 

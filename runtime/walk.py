@@ -89,7 +89,7 @@ def fields(value: Any) -> dict[str, Any]:
     if isinstance(value, MethodType):
         return {"__self__": value.__self__}
     own: dict[str, Any] = getattr(value, "__dict__", {})
-    slots = _slots_of(type(value))
+    slots = _slots_of(type(value))  # type: ignore[arg-type]  # classes are hashable
     return {name: getattr(value, name) for name in slots if hasattr(value, name)} | own if slots else own
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from adcompiler import PullbackConsumedError, pullback, value_and_grad
+from adcompiler.runtime.tangents import rebuild
 from adcompiler.vectors import inner, random_like
 from tests.corpus import SAMPLES
 from tests.differences import (
@@ -127,7 +128,7 @@ def _scaled(grads, factor):
     if isinstance(grads, dict):
         return {k: _scaled(v, factor) for k, v in grads.items()}
     if isinstance(grads, tuple | list):
-        return type(grads)(_scaled(g, factor) for g in grads)
+        return rebuild(grads, [_scaled(g, factor) for g in grads])
     return None if grads is None else grads * factor
 
 

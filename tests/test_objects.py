@@ -783,3 +783,94 @@ def test_foreign_objects_are_refused():
 
     with pytest.raises(DifferentiationError):
         pullback(lambda g: g.w * 2, Guarded())
+
+
+# --- many objects -----------------------------------------------------------------------------------------
+
+
+class Many:
+    """A model with more layers than a function has versions."""
+
+    def __init__(self, count):
+        for i in range(count):
+            setattr(self, f"l{i}", Dense(i))
+        self.tables = {f"k{i}": {"w": 1.0 + i} for i in range(count)}
+
+    def __call__(self, x):
+        x = self.l0(self.l1(self.l2(self.l3(self.l4(self.l5(x))))))
+        return self.l6(self.l7(self.l8(self.l9(self.l10(self.l11(x))))))
+
+    def all_tables(self, x):
+        t = self.tables
+        x = weigh(t["k0"], weigh(t["k1"], weigh(t["k2"], weigh(t["k3"], weigh(t["k4"], weigh(t["k5"], x))))))
+        return weigh(t["k6"], weigh(t["k7"], weigh(t["k8"], weigh(t["k9"], weigh(t["k10"], weigh(t["k11"], x))))))
+
+
+def weigh(table, x):
+    return table["w"] * x
+
+
+def chain(count):
+    node = None
+    for i in range(count):
+        node = Node(1 + 0.1 * i, node)
+    return node
+
+
+def cut(layers, x):
+    for layer in layers[:-1]:
+        x = layer(x)
+    for layer in layers[::-1]:
+        x = x + layer(x)
+    return layers[-1](x)
+
+
+def cut_by_length(xs, n):
+    s = xs[0]
+    for x in xs[n:]:
+        s = s * x
+    return s
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        (a_callable, Many(12), X),
+        (lambda m, x: m.all_tables(x), Many(12), 1.5),
+        (product, chain(20)),
+        (in_a_loop, [Point(float(i), 2.0) for i in range(40)]),
+        (cut, [Dense(i) for i in range(3)], X),
+        (cut, (Dense(1), Relu()), X),
+        (cut_by_length, [2.0, 3.0, 4.0], 1),
+        (cut_by_length, (2.0, 3.0, 4.0), 1),
+    ],
+)
+def test_many(program):
+    """A function that meets objects in ever new places has few versions, and a part of a list is a list."""
+    check(*program)
+
+
+class Positive:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def __set_name__(self, owner, name):
+        self.name = "_" + name
+
+    def __get__(self, obj, cls=None):
+        return self if obj is None else getattr(obj, self.name) ** 2 * self.factor
+
+    def __set__(self, obj, value):
+        setattr(obj, self.name, value)
+
+
+class Described:
+    rate = Positive(3.0)
+
+    def __init__(self, rate):
+        self.rate = rate
+
+
+def test_descriptors():
+    """A descriptor of the user's is the method that it defines."""
+    check(lambda d: d.rate * 2, Described(1.5))

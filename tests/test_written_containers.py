@@ -104,7 +104,7 @@ def lists_of_lists(x):
 
 def joined_and_sliced(x):
     a = [x, x * 2]
-    b = a + [x * 3]
+    b = a + [x * 3]  # noqa: RUF005
     b[0] = x * x
     c = b[1:]
     c.append(a[0])
