@@ -363,7 +363,7 @@ def without_rule(function: Any, name: str) -> tuple[str, str, str]:
     if hasattr(type(function), "__adcompiler_transform__"):
         why = "Derivatives of derivatives are not supported yet."
         return f"{name} has no derivative", why, "Compute it outside and pass the result."
-    if isinstance(function, np.vectorize) or function is np.vectorize.__call__:
+    if isinstance(function, np.vectorize) or function in (np.vectorize.__init__, np.vectorize.__call__):
         what, why = "a function made by np.vectorize has no derivative", "It calls Python once for each number."
         return what, why, "Write it with operations on whole arrays (np.where for a choice), or as a loop."
     if isinstance(inside, types.FunctionType) and not foreign_module(function):

@@ -83,17 +83,17 @@ def k(items):
 
 @refused(UnsupportedSyntaxError, "more than eight kinds of arguments", "Call it with arguments of one kind.")
 def many_kinds(x):
-    more = k((x,)) + k((x, x)) + k((x, 1)) + k((x, "a")) + k((x, x, 1)) + k((x, 1, x))  # refused
-    return more + k((x, x, x)) + k((x, 1, 1)) + k((x, 1, "a")) + k((x, "a", 1))
+    more = k((x,)) + k((x, x)) + k((x, 1)) + k((x, "a")) + k((x, x, 1)) + k((x, 1, x))
+    return more + k((x, x, x)) + k((x, 1, 1)) + k((x, 1, "a")) + k((x, "a", 1))  # refused
+
+
+@refused(UnsupportedSyntaxError, "more than eight kinds of arguments", "Call it with arguments of one kind.", X, 3)
+def ever_new_kinds(x, n):
+    return wrap(x, n)
 
 
 def wrap(value, n):
-    return wrap((value,), n - 1) if n else value
-
-
-@refused(UnsupportedSyntaxError, "kinds", ".", X, 3)
-def ever_new_kinds(x, n):
-    return wrap(x, n)  # refused
+    return wrap((value,), n - 1) if n else value  # refused
 
 
 @refused(UnsupportedSyntaxError, "the recursion of the local function power", "Define it at module level.", 2.0, 3)
