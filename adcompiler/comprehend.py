@@ -14,9 +14,10 @@ from __future__ import annotations
 
 import builtins
 import copy
+import itertools
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import gast
@@ -30,7 +31,7 @@ from adcompiler.scope import bindings, loads, parameters
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _LAMBDAS = (gast.Lambda, gast.FunctionDef)
 # What takes all items of a generator expression before it does anything else with them.
-_TAKE_ALL = (sum, tuple, dict, min, max, sorted, math.prod, math.fsum, np.fromiter)
+_TAKE_ALL = (sum, tuple, dict, math.prod, math.fsum, np.fromiter)
 
 
 class Comprehender(Normaliser):
@@ -65,7 +66,7 @@ class Comprehender(Normaliser):
                     return found
             case gast.Attribute(value=value, attr=attr):
                 module = self.known(value)
-                return getattr(module, attr, None) if trusted(module) else None
+                return getattr(module, attr, None) if trusted(module) or module is itertools.chain else None
         return None
 
     # --- comprehensions ---------------------------------------------------------------------------------
@@ -110,8 +111,18 @@ class Comprehender(Normaliser):
         self.nest(node, leaf)
         return into
 
-    def nest(self, node: Any, leaf: Callable[[Any], None], inner: Callable[[], None] = lambda: None) -> None:
-        """Add the loops and conditions of a comprehension around `leaf`, and `inner` after each loop but the first."""
+    def nest(
+        self,
+        node: Any,
+        leaf: Callable[[Any], None],
+        inner: Callable[[], None] = lambda: None,
+        orelse: Callable[[], None] = lambda: None,
+        rebound: Iterable[str] = (),
+    ) -> None:
+        """Add the loops and conditions of a comprehension around `leaf`, and `inner` after each loop but the first.
+
+        `orelse` is for the end of the first loop; `rebound` are the names that `leaf` may bind.
+        """
         if any(g.is_async for g in node.generators):
             raise self.unsupported(node, "an asynchronous comprehension", "Write it as a plain function.")
         node, own = self.with_own_names(node)
@@ -122,8 +133,9 @@ class Comprehender(Normaliser):
                 return
             generator = node.generators[k]
             parts = [*generator.ifs, *node.generators[k + 1 :], *_results(node)]
-            rebound = {n for part in parts for n in bindings(part)} | own
-            self.loop(generator.target, generator.iter, rebound, lambda: tests(generator.ifs, k), lambda: None, node)
+            bound = {n for part in parts for n in bindings(part)} | own | set(rebound)
+            last = orelse if k == 0 else lambda: None
+            self.loop(generator.target, generator.iter, bound, lambda: tests(generator.ifs, k), last, node)
             if k > 0:
                 inner()
 
