@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import builtins
 import copy
+import functools
 import itertools
 import math
 import types
@@ -89,7 +90,7 @@ class Comprehender(Normaliser):
         into: list[str | None] = []
         body = self.block(lambda: into.append(make(target)))
         spelled = ir.Verbatim(node, frozenset(n for n in loads(node, values_only=True) if self.is_local(n)), what)
-        own_cells = self.depth > 0 and any(map(_keeps_cells, gast.walk(node)))
+        own_cells = self.depth > 0 and any(self.keeps_cells(n) for n in gast.walk(node))
         self.out.append(ir.Gather(target, spelled, into[0], body, self.origin(node), own_cells=own_cells))
         return ir.Name(target)
 
@@ -169,6 +170,26 @@ class Comprehender(Normaliser):
         rename(renamed, new, whole=True)
         renamed.generators[0].iter = first
         return renamed, set(new.values())
+
+    def keeps_cells(self, node: gast.AST) -> bool:
+        """Whether a comprehension makes functions that capture its variables and may outlive its run."""
+        if not isinstance(node, COMPREHENSIONS):
+            return False
+        own = {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
+        used_up = {id(f) for call in gast.walk(node) if isinstance(call, gast.Call) for f in self.called_only(call)}
+        return any(isinstance(d, gast.Lambda) and own & loads(d) and id(d) not in used_up for d in gast.walk(node))
+
+    def called_only(self, call: gast.Call) -> list[gast.AST]:
+        """The functions in a call that it calls and does not keep: `(lambda ...)(v)`, `sorted(xs, key=lambda ...)`."""
+        found = [call.func]
+        func = self.known(call.func)
+        if func in (sorted, min, max, functools.reduce):
+            found += [*call.args, *(k.value for k in call.keywords)]
+        if func in (sorted, min, max, sum, list, tuple, any, all, functools.reduce):
+            for inner in call.args:
+                if isinstance(inner, gast.Call) and self.known(inner.func) in (map, filter):
+                    found += inner.args[:1]
+        return found
 
     # --- generator expressions --------------------------------------------------------------------------
 
@@ -261,11 +282,3 @@ def rename(node: Any, new: dict[str, str], whole: bool = False) -> None:
 
 def _results(node: Any) -> list[gast.AST]:
     return [node.key, node.value] if isinstance(node, gast.DictComp) else [node.elt]
-
-
-def _keeps_cells(node: gast.AST) -> bool:
-    """Whether a comprehension makes functions that capture its variables."""
-    if not isinstance(node, COMPREHENSIONS):
-        return False
-    own = {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
-    return any(isinstance(d, gast.Lambda) and own & loads(d) for d in gast.walk(node))

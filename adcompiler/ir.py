@@ -372,9 +372,8 @@ def is_exit(stmt: Stmt) -> bool:
 
 def copied(block: Block) -> Block:
     """The same statements, as statements of their own."""
-    return tuple(
-        with_blocks(stmt, tuple(map(copied, blocks(stmt)))) if blocks(stmt) else replace(stmt) for stmt in block
-    )  # type: ignore[type-var]  # all are dataclasses
+    out: list[Any] = [with_blocks(s, tuple(map(copied, blocks(s)))) if blocks(s) else s for s in block]
+    return tuple(replace(out[i]) if out[i] is s else out[i] for i, s in enumerate(block))
 
 
 def leaves(block: Block) -> bool:

@@ -7,7 +7,6 @@ specialisation's function, out comes its body with every operation an `ir.Apply`
 
 from __future__ import annotations
 
-import itertools
 import sys
 import warnings
 from dataclasses import replace
@@ -416,27 +415,6 @@ class Inference(CallResolver):
             return Over(ir.Name(held), Unknown(), item or Unknown()), item
         made = self._made(ir.Call(ir.Static(list, "list"), (iterable,)))
         return self.over(made, self.program.deep_kind(self.value(made)[1] or Unknown()))
-
-    def is_endless(self, expr: ir.Expr) -> bool:
-        """Whether an iterator may have no end."""
-        if not isinstance(expr, ir.Call):
-            return False
-        func: Any = self.value(expr.func)[1]
-        inner = [self.is_endless(a) for a in expr.args]
-        match func.value if isinstance(func, Known) else None:
-            case itertools.repeat:
-                return len(expr.args) < 2 and not expr.kwargs
-            case itertools.count | itertools.cycle:
-                return True
-            case itertools.islice:
-                return len(expr.args) < 2 or (
-                    inner[0]
-                    and isinstance(expr.args[-1 if len(expr.args) < 4 else 2], ir.Const)
-                    and expr.args[-1 if len(expr.args) < 4 else 2].value is None
-                )
-            case f if f is zip:
-                return bool(inner) and all(inner)
-        return any(inner)
 
     def over(self, source: ir.Expr, kind: Kind | None) -> tuple[Any, Kind | None]:  # noqa: C901  one case per kind
         """The plan and item kind of a loop over one value."""

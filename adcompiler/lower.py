@@ -16,8 +16,8 @@ import gast
 
 from adcompiler import ir
 from adcompiler.cells import with_cells
+from adcompiler.consumers import Consumers
 from adcompiler.errors import Origin
-from adcompiler.iterators import Iterators
 from adcompiler.names import Names
 from adcompiler.normalise import BINARY
 from adcompiler.parse import Source, origin_of
@@ -68,7 +68,7 @@ def _made_cells(own: tuple[str, ...], params: tuple[str, ...], origin: Origin) -
     )
 
 
-class Lowering(Iterators):
+class Lowering(Consumers):
     """Lowers statements; expressions are the base class's work."""
 
     depth = 0

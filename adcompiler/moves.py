@@ -86,7 +86,7 @@ class MoveResolver(PlaceResolver):
             case ListOf(_, item):
                 return None, shapeless(item)
             case DictOfKinds() | MapOf() | Observed(_, dict()):
-                return None, Inert()
+                return None, key_kind(deep)
             case Known(str() | bytes()) | Inert():
                 return None, Inert()
         if numeric(deep) is not None:
@@ -171,7 +171,7 @@ class MoveResolver(PlaceResolver):
                 merged = self.common([k for k in (common, other) if k is not None])
                 return self.move(expr, self.sequence(a, None if x is None or y is None else x + y, merged))
             case "*", [a, b] if list in (a, b) or tuple in (a, b):
-                form, which = (a, 0) if a in (list, tuple) else (b, 1)
+                form, which = (a, 0) if a is list or a is tuple else (b or list, 1)
                 items, common = self.contents(kinds[which])
                 times = kinds[1 - which].value if isinstance(kinds[1 - which], Known) else None
                 known = items * times if items is not None and type(times) is int and times < 9 else None
@@ -231,7 +231,11 @@ class MoveResolver(PlaceResolver):
             case "keys", 0:
                 return self.apply(expr, InertCall("keys"), (func.value,), (obj,), Inert())
             case "values" | "items", 0:
-                item = common if func.name == "values" or common is None else TupleOf((Inert(), common))
+                item = (
+                    common
+                    if func.name == "values" or common is None
+                    else TupleOf((key_kind(self.program.deep_kind(obj)), common))
+                )
                 return self.view(expr, func, obj, item)
             case "get", 1 | 2:
                 key = kinds[0]
@@ -284,6 +288,24 @@ class MoveResolver(PlaceResolver):
         """`list(iterator)`, where the iterator is a nested call."""
         return self.move(expr, self.sequence(list, None, self.item_of(expr.args[0])))
 
+    def is_endless(self, expr: ir.Expr) -> bool:
+        """Whether an iterator may have no end."""
+        if not isinstance(expr, ir.Call):
+            return False
+        func: Any = self.value(expr.func)[1]
+        inner = [self.is_endless(a) for a in expr.args]
+        match func.value if isinstance(func, Known) else None:
+            case itertools.repeat:
+                return len(expr.args) < 2 and not expr.kwargs
+            case itertools.count | itertools.cycle:
+                return True
+            case itertools.islice:
+                stop = expr.args[1 if len(expr.args) < 3 else 2]
+                return inner[0] and isinstance(stop, ir.Const) and stop.value is None
+            case f if f is zip:
+                return bool(inner) and all(inner)
+        return any(inner)
+
     def item_of(self, expr: ir.Expr) -> Kind | None:  # noqa: C901  one case per function
         """The kind of the items that an iterator gives."""
         if not isinstance(expr, ir.Call):
@@ -326,6 +348,12 @@ class MoveResolver(PlaceResolver):
                 count = values[1].value if len(values) > 1 and isinstance(values[1], Known) else None
                 return TupleOf((parts[0] or Unknown(),) * count) if isinstance(count, int) else Unknown()
         return Unknown()
+
+
+def key_kind(kind: Kind) -> Kind:
+    """The kind of the keys of a dict."""
+    integers = isinstance(kind, DictOfKinds) and kind.keys and all(type(k) is int for k in kind.keys)
+    return Int() if integers else Inert()
 
 
 class _Parts:

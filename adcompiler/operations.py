@@ -118,7 +118,8 @@ class OperationResolver(RuleResolver, MoveResolver):
         if self.program.writes_places and expr.op == "+" and all(k and self.container_class(k) is list for k in kinds):
             whole = kinds[0] if kinds[0] == kinds[1] else Heap(list)
             return self.place_call(expr, places.CONCATENATE, expr.args, kinds, whole)
-        if any(isinstance(k, Unknown) or is_object(k) for k in kinds):
+        mixed = any(isinstance(k, Inert) for k in kinds) and any(map(can_be_active, numbers))
+        if mixed or any(isinstance(k, Unknown) or is_object(k) for k in kinds):
             if self.augments(expr):
                 key = getattr(operator, f"i{key.__name__.strip('_')}", key)
             return self.apply(expr, Dynamic(key), expr.args, kinds, Unknown())

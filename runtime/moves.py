@@ -17,7 +17,7 @@ from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.tangents import accumulate, rebuild
 
 _DEPTH = 6  # how deep the results of operations on containers are looked into
-_VIEWS = (type({}.values()), type({}.items()))
+_VIEWS: Any = (type({}.values()), type({}.items()))
 _COUNTED = (list, tuple, collections.deque)
 
 
