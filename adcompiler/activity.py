@@ -22,14 +22,17 @@ from adcompiler.callees import (
     Enumerated,
     InertCall,
     Iteration,
+    Keys,
     Load,
     Make,
     Missing,
+    Move,
     Over,
     PairCall,
     PathLoad,
     PlaceCall,
     RuleCall,
+    Spread,
     Zipped,
     in_place,
     parts,
@@ -49,9 +52,13 @@ _SETS = ("a set of values",)
 
 @dataclass
 class Activity:
-    """`before[id(stmt)]`: the names active just before a statement; `result`: whether the returned value is active."""
+    """`before[id(stmt)]`: the names active just before a statement; `result`: whether the returned value is active.
+
+    `gathered` are the `Gather`s (by id) whose value is active.
+    """
 
     before: dict[int, Active] = field(default_factory=dict)
+    gathered: set[int] = field(default_factory=set)
     result: bool = False
 
 
@@ -92,7 +99,7 @@ class _Rounds:
             known = self.table.setdefault(key, Activity())
             found = _Analysis(spec, mask, self).run()
             self.changed |= found.result != known.result
-            known.result, known.before = found.result, found.before
+            known.result, known.before, known.gathered = found.result, found.before, found.gathered
         return self.table[key]
 
 
@@ -202,7 +209,13 @@ class _Analysis:
                         "A set keeps one of several equal values, and no order.",
                         "Use a list.",
                     )
-                return end if end is None or into is None else end | {target} if into in end else end - {target}
+                if end is None:
+                    return None
+                if into is not None:
+                    end = end | {target} if into in end else end - {target}
+                if target in end:
+                    self.found.gathered.add(id(stmt))
+                return end
             case ir.For() | ir.While():
                 return self.loop(stmt, active)
         return active
@@ -216,7 +229,7 @@ class _Analysis:
         return active | {stmt.target} if now else active - {stmt.target}
 
     def unpack(self, stmt: ir.Unpack, active: Active) -> Active:
-        names = set(stmt.target.names())
+        names = {n for n in stmt.target.names() if can_be_active(self.spec.name_kinds.get(n) or Unknown())}
         value = stmt.value
         if (
             isinstance(value, ir.Apply)
@@ -230,8 +243,8 @@ class _Analysis:
                 for n in ir.target_names(item)
             }
             if stmt.target.star is None:
-                return (active - names) | now
-        return active | names if self.value(value, active, stmt) else active - names
+                return (active - set(stmt.target.names())) | (now & names)
+        return (active - set(stmt.target.names())) | (names if self.value(value, active, stmt) else set())
 
     def collect(self, stmt: ir.Collect, active: Active) -> Active:
         if stmt.key is not None and self.atom(stmt.key, active):
@@ -273,7 +286,7 @@ class _Analysis:
         return self.block(stmt.body, inside), self.block(stmt.orelse, head)
 
     def refuse_unknown_iteration(self, stmt: Any, plan: Any, active: Active) -> None:
-        known = isinstance(plan, Over | Zipped | Enumerated | Backwards)
+        known = isinstance(plan, Over | Zipped | Enumerated | Backwards | Keys)
         if not known and any(n in active for n in ir.reads(stmt.iterable)):
             spelled = stmt.iterable.spelled if isinstance(stmt.iterable, ir.Apply) else stmt.iterable
             if isinstance(spelled, ir.Call) and getattr(spelled.func, "id", None) == "range":
@@ -373,7 +386,7 @@ class _Analysis:
                 self.passed_closures(value, active, stmt)
                 self.passed_memory(value, stmt)
                 return self.rounds.visit(spec, on).result
-            case Build() | Make() | Copied():
+            case Build() | Make() | Copied() | Move():
                 self.kept_closures(value.kinds, active, stmt)
                 if is_mutable(value.kind):
                     self.hold_active()
@@ -387,7 +400,7 @@ class _Analysis:
                 self.hold_active()
                 self.called_closures(value, active, stmt)
                 return can_be_active(value.kind)
-            case RuleCall() | Dynamic() | Load() | PathLoad():
+            case RuleCall() | Dynamic() | Spread() | Load() | PathLoad():
                 return can_be_active(value.kind)
         return True
 

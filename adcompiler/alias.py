@@ -27,10 +27,12 @@ from adcompiler.callees import (
     Load,
     Make,
     Missing,
+    Move,
     PairCall,
     PathLoad,
     PlaceCall,
     RuleCall,
+    Spread,
     in_place,
     parts,
 )
@@ -301,11 +303,11 @@ class _Builder:
                 # A container and what it holds are one class; that the container changes is no write of an array.
                 self.link_all(list(value.args))
                 return value.args, False
-            case InertCall("stop_gradient" | "integers") | Build() | Make() | Copied() | Load() | PathLoad():
+            case InertCall("stop_gradient" | "integers") | Build() | Make() | Copied() | Load() | Move() | PathLoad():
                 return value.args, False
             case Dynamic(key, _, pure) if pure or (key is not None and not isinstance(key, str)):
                 return value.args, False
-            case Missing() | Dynamic():
+            case Missing() | Dynamic() | Spread():
                 surely = _is_writer(value.spelled)
                 # With a table of cotangents containers are passed as they are, and what a function found at run time
                 # writes into arrays is refused there.

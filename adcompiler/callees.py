@@ -69,6 +69,19 @@ class Gathered:
 
 
 @dataclass(frozen=True, eq=False)
+class Move:
+    """An operation that only moves what containers hold; `function` is it as a function of its `operands`.
+
+    `roles` says what becomes of each operand (see `runtime.moves`), `fresh` that the result is a new container.
+    """
+
+    function: Any
+    operands: tuple[Any, ...]
+    roles: str
+    fresh: bool
+
+
+@dataclass(frozen=True, eq=False)
 class Load:
     """An item of a container or a `Field` of an object: its cotangent goes into the whole's at `key`."""
 
@@ -101,6 +114,11 @@ class PlaceCall:
 
     operation: Any
     keywords: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Spread:
+    """A call of a known function with the items of one tuple, whose number is known at run time only."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -152,6 +170,11 @@ class Backwards:
 @dataclass(frozen=True, eq=False)
 class Counting:
     """`range(...)` or another iterable without derivative."""
+
+
+@dataclass(frozen=True, eq=False)
+class Keys:
+    """The keys of a dict or the characters of a text: what is iterated over may be active, its items are not."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.callees import WRITERS, Dynamic, InertCall, RuleCall
+from adcompiler.callees import WRITERS, Dynamic, InertCall, RuleCall, Spread
 from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
@@ -42,6 +42,8 @@ class CallResolver(NewObjectResolver):
     def call(self, expr: ir.Call) -> Resolved:
         """A call."""
         values = [v for _, v in expr.kwargs]
+        if any(isinstance(a, ir.Call) for a in expr.args):
+            return self.consumed(expr)
         kinds = self.kinds([*expr.args, *values])
         if any(k is None for k in kinds):
             return self.apply(expr, InertCall("not reached yet"), (), kinds, None)
@@ -66,11 +68,21 @@ class CallResolver(NewObjectResolver):
                 return self.known_call(expr, func.owner, kinds)
             return self._closure(expr, func)
         if isinstance(func, Known):
-            return self.known_call(expr, func.value, kinds)
+            return self._spread_call(expr, kinds) or self.known_call(expr, func.value, kinds)
         cls = class_of(func)
         if cls is not None and is_object(func):
             return self._call_object(expr, func, cls)
         return self._dynamic(expr, kinds)
+
+    def _spread_call(self, expr: ir.Call, kinds: list[Any]) -> Resolved | None:
+        """`f(*xs)` with ever so many items; None if their number is known, or nothing active is among them."""
+        stars = [k for a, k in zip(expr.args, kinds, strict=False) if isinstance(a, ir.Star)]
+        if all(self.contents(k)[0] is not None for k in stars) or not any(map(can_be_active, kinds)):
+            return None
+        if expr.kwargs or self.program.writes_places:
+            return None
+        whole = self._made(ir.Seq("tuple", expr.args))
+        return self.apply(expr, Spread(), (whole,), (self.value(whole)[1],), Unknown())
 
     def _dynamic(self, expr: ir.Call, kinds: list[Any], pure: bool = False) -> Resolved:
         """A call of something that is known at run time only."""
@@ -93,7 +105,7 @@ class CallResolver(NewObjectResolver):
         if isinstance(obj, Inert):
             operands = self._operands(expr, expr.args)
             return self._effect(expr, operands, kinds, "of an object without derivative", func.name)
-        written = self.written_method(expr, func, obj, kinds)
+        written = self.written_method(expr, func, obj, kinds) or self.container_method(expr, func, obj, kinds)
         if written is not None:
             return written
         if isinstance(obj, Unknown):
@@ -145,6 +157,7 @@ class CallResolver(NewObjectResolver):
             return self.apply(expr, InertCall("a test"), expr.args, kinds, isinstance_kind(*kinds))
         found = (
             self.on_places(expr, function, kinds)
+            or self.on_containers(expr, function, kinds)
             or self._on_objects(expr, function, kinds)
             or self._constructed(expr, function, kinds)
         )

@@ -14,9 +14,11 @@ from __future__ import annotations
 
 import builtins
 import copy
+import functools
+import itertools
 import math
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import gast
@@ -30,7 +32,7 @@ from adcompiler.scope import bindings, loads, parameters
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _LAMBDAS = (gast.Lambda, gast.FunctionDef)
 # What takes all items of a generator expression before it does anything else with them.
-_TAKE_ALL = (sum, tuple, dict, min, max, sorted, math.prod, math.fsum, np.fromiter)
+_TAKE_ALL = (sum, tuple, dict, math.prod, math.fsum, np.fromiter)
 
 
 class Comprehender(Normaliser):
@@ -65,7 +67,7 @@ class Comprehender(Normaliser):
                     return found
             case gast.Attribute(value=value, attr=attr):
                 module = self.known(value)
-                return getattr(module, attr, None) if trusted(module) else None
+                return getattr(module, attr, None) if trusted(module) or module is itertools.chain else None
         return None
 
     # --- comprehensions ---------------------------------------------------------------------------------
@@ -88,7 +90,7 @@ class Comprehender(Normaliser):
         into: list[str | None] = []
         body = self.block(lambda: into.append(make(target)))
         spelled = ir.Verbatim(node, frozenset(n for n in loads(node, values_only=True) if self.is_local(n)), what)
-        own_cells = self.depth > 0 and any(map(_keeps_cells, gast.walk(node)))
+        own_cells = self.depth > 0 and any(self.keeps_cells(n) for n in gast.walk(node))
         self.out.append(ir.Gather(target, spelled, into[0], body, self.origin(node), own_cells=own_cells))
         return ir.Name(target)
 
@@ -110,8 +112,18 @@ class Comprehender(Normaliser):
         self.nest(node, leaf)
         return into
 
-    def nest(self, node: Any, leaf: Callable[[Any], None], inner: Callable[[], None] = lambda: None) -> None:
-        """Add the loops and conditions of a comprehension around `leaf`, and `inner` after each loop but the first."""
+    def nest(
+        self,
+        node: Any,
+        leaf: Callable[[Any], None],
+        inner: Callable[[], None] = lambda: None,
+        orelse: Callable[[], None] = lambda: None,
+        rebound: Iterable[str] = (),
+    ) -> None:
+        """Add the loops and conditions of a comprehension around `leaf`, and `inner` after each loop but the first.
+
+        `orelse` is for the end of the first loop; `rebound` are the names that `leaf` may bind.
+        """
         if any(g.is_async for g in node.generators):
             raise self.unsupported(node, "an asynchronous comprehension", "Write it as a plain function.")
         node, own = self.with_own_names(node)
@@ -122,8 +134,9 @@ class Comprehender(Normaliser):
                 return
             generator = node.generators[k]
             parts = [*generator.ifs, *node.generators[k + 1 :], *_results(node)]
-            rebound = {n for part in parts for n in bindings(part)} | own
-            self.loop(generator.target, generator.iter, rebound, lambda: tests(generator.ifs, k), lambda: None, node)
+            bound = {n for part in parts for n in bindings(part)} | own | set(rebound)
+            last = orelse if k == 0 else lambda: None
+            self.loop(generator.target, generator.iter, bound, lambda: tests(generator.ifs, k), last, node)
             if k > 0:
                 inner()
 
@@ -157,6 +170,26 @@ class Comprehender(Normaliser):
         rename(renamed, new, whole=True)
         renamed.generators[0].iter = first
         return renamed, set(new.values())
+
+    def keeps_cells(self, node: gast.AST) -> bool:
+        """Whether a comprehension makes functions that capture its variables and may outlive its run."""
+        if not isinstance(node, COMPREHENSIONS):
+            return False
+        own = {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
+        used_up = {id(f) for call in gast.walk(node) if isinstance(call, gast.Call) for f in self.called_only(call)}
+        return any(isinstance(d, gast.Lambda) and own & loads(d) and id(d) not in used_up for d in gast.walk(node))
+
+    def called_only(self, call: gast.Call) -> list[gast.AST]:
+        """The functions in a call that it calls and does not keep: `(lambda ...)(v)`, `sorted(xs, key=lambda ...)`."""
+        found = [call.func]
+        func = self.known(call.func)
+        if func in (sorted, min, max, functools.reduce):
+            found += [*call.args, *(k.value for k in call.keywords)]
+        if func in (sorted, min, max, sum, list, tuple, any, all, functools.reduce):
+            for inner in call.args:
+                if isinstance(inner, gast.Call) and self.known(inner.func) in (map, filter):
+                    found += inner.args[:1]
+        return found
 
     # --- generator expressions --------------------------------------------------------------------------
 
@@ -249,11 +282,3 @@ def rename(node: Any, new: dict[str, str], whole: bool = False) -> None:
 
 def _results(node: Any) -> list[gast.AST]:
     return [node.key, node.value] if isinstance(node, gast.DictComp) else [node.elt]
-
-
-def _keeps_cells(node: gast.AST) -> bool:
-    """Whether a comprehension makes functions that capture its variables."""
-    if not isinstance(node, COMPREHENSIONS):
-        return False
-    own = {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
-    return any(isinstance(d, gast.Lambda) and own & loads(d) for d in gast.walk(node))

@@ -101,6 +101,8 @@ class Emitter:
             case ir.BoolOp(op, args):
                 node = gast.And() if op == "and" else gast.Or()
                 return gast.BoolOp(op=node, values=[self.expr(a) for a in args])
+            case ir.Fn(params, body):
+                return gast.Lambda(args=_parameters(params), body=self.expr(body))
             case ir.Verbatim() | ir.Lambda():
                 return copy.deepcopy(expr.node)
             case ir.Apply():
@@ -242,10 +244,7 @@ class Emitter:
     def function(self, name: str, params: Any, body: list[gast.AST]) -> gast.FunctionDef:
         """A definition; `params` is a tuple of names or a `gast.arguments`."""
         if isinstance(params, tuple):
-            args = [gast.Name(id=p, ctx=gast.Param(), annotation=None, type_comment=None) for p in params]
-            params = gast.arguments(
-                args=args, posonlyargs=[], vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[]
-            )
+            params = _parameters(params)
         return gast.FunctionDef(
             name=name, args=params, body=body, decorator_list=[], returns=None, type_comment=None, type_params=[]
         )
@@ -260,6 +259,14 @@ class Emitter:
     def new_function(self) -> None:
         """The next statement announces its line again."""
         self._line = None
+
+
+def _parameters(names: tuple[str, ...]) -> gast.arguments:
+    """Positional parameters."""
+    args = [gast.Name(id=p, ctx=gast.Param(), annotation=None, type_comment=None) for p in names]
+    return gast.arguments(
+        args=args, posonlyargs=[], vararg=None, kwonlyargs=[], kw_defaults=[], kwarg=None, defaults=[]
+    )
 
 
 def to_source(module: gast.Module) -> str:

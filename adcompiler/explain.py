@@ -8,7 +8,19 @@ from typing import Any
 
 from adcompiler import ir, show
 from adcompiler.activity import activity
-from adcompiler.callees import Build, Dynamic, InertCall, Iteration, Load, Missing, PairCall, PathLoad, RuleCall
+from adcompiler.callees import (
+    Build,
+    Dynamic,
+    InertCall,
+    Iteration,
+    Load,
+    Missing,
+    Move,
+    PairCall,
+    PathLoad,
+    RuleCall,
+    Spread,
+)
 from adcompiler.pair import Pair
 from adcompiler.pipeline import Compiled
 from adcompiler.rules.registry import Rule, key_name
@@ -100,6 +112,8 @@ _ACTIVE: dict[type, Callable[[Any], tuple[str, str]]] = {
     RuleCall: _by_rule,
     PairCall: _by_source,
     Dynamic: _at_run_time,
+    Spread: lambda _: ("dynamic", "the number of its arguments will be known at run time only"),
+    Move: lambda _: ("moved", "each entry's cotangent goes to where it came from"),
     Build: lambda _: ("display", "each item gets its part of the cotangent"),
     Load: lambda _: ("item", "its cotangent goes into the container's"),
     PathLoad: lambda found: ("item", f"its cotangent goes into that of {found.param}"),

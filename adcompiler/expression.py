@@ -146,6 +146,14 @@ class Lambda(Expr):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Fn(Expr):
+    """`lambda params: body`, of the compiler's own; the body reads nothing but its parameters."""
+
+    params: tuple[str, ...]
+    body: Expr
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Apply(Expr):
     """A resolved operation: `spelled` is what the forward evaluates, `callee` says how it is differentiated.
 

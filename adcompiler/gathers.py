@@ -9,21 +9,23 @@ ys = [f(x) for x in xs]        t1 = []
 from __future__ import annotations
 
 from adcompiler import ir
-from adcompiler.callees import Build, Gathered, InertCall, Iteration, Load, PathLoad, RuleCall
+from adcompiler.activity import Activity
+from adcompiler.callees import Build, Gathered, InertCall, Iteration, Load, Move, PathLoad, RuleCall
 from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.lattice import Heap
 
-_HARMLESS = (Build, InertCall, Iteration, Load, PathLoad, RuleCall)
+_HARMLESS = (Build, Gathered, InertCall, Iteration, Load, Move, PathLoad, RuleCall)
 
 
-def gathered(body: ir.Block, before: dict[int, frozenset[str]], variables: frozenset[str]) -> ir.Block:
-    """The block with a decision on each `Gather`; `before` gets the active names before each new statement."""
+def gathered(body: ir.Block, found: Activity, variables: frozenset[str]) -> ir.Block:
+    """The block with a decision on each `Gather`; `found` gets the active names before each new statement."""
+    before = found.before
     out: list[ir.Stmt] = []
     for stmt in body:
-        inner = tuple(gathered(b, before, variables) for b in ir.blocks(stmt))
+        inner = tuple(gathered(b, found, variables) for b in ir.blocks(stmt))
         active = before.get(id(stmt), frozenset())
         if isinstance(stmt, ir.Gather):
-            out += _decided(stmt, inner[0], before, variables)
+            out += _decided(stmt, inner[0], found, variables)
         elif any(a is not b for a, b in zip(inner, ir.blocks(stmt), strict=True)):
             new = ir.with_blocks(stmt, inner)
             before[id(new)] = active
@@ -34,21 +36,20 @@ def gathered(body: ir.Block, before: dict[int, frozenset[str]], variables: froze
     return body if same else tuple(out)
 
 
-def _matters(stmt: ir.Stmt, active: frozenset[str], into: str | None) -> bool:
-    """Whether a statement collects something active, or may change something that is."""
-    if isinstance(stmt, ir.Collect):
-        return into in active
+def _matters(stmt: ir.Stmt, active: frozenset[str]) -> bool:
+    """Whether a statement may change something that is active."""
     on = any(n in active for e in ir.expressions(stmt) for n in ir.reads(e))
     calls = any(isinstance(e, ir.Apply) and not isinstance(e.callee, _HARMLESS) for e in ir.expressions(stmt))
     return on and (calls or isinstance(stmt, ir.Store | ir.Do | ir.Return))
 
 
-def _decided(
-    stmt: ir.Gather, body: ir.Block, before: dict[int, frozenset[str]], variables: frozenset[str]
-) -> list[ir.Stmt]:
+def _decided(stmt: ir.Gather, body: ir.Block, found: Activity, variables: frozenset[str]) -> list[ir.Stmt]:
     """The statements for one `Gather`, whose own block is `body` by now."""
+    before = found.before
     active = before.get(id(stmt), frozenset())
-    needed = any(_matters(s, before.get(id(s), frozenset()), stmt.into) for s in ir.statements(body))
+    needed = id(stmt) in found.gathered or any(
+        _matters(s, before.get(id(s), frozenset())) for s in ir.statements(stmt.body)
+    )
     if not needed and not ir.bound_in(body) & variables:  # a walrus binds in the function: only the loop shows that
         kept = ir.Assign(stmt.target, stmt.spelled, stmt.origin, kind=stmt.kind)
         before[id(kept)] = active

@@ -20,6 +20,7 @@ from adcompiler.expression import Call as Call
 from adcompiler.expression import Const as Const
 from adcompiler.expression import DictOf as DictOf
 from adcompiler.expression import Expr as Expr
+from adcompiler.expression import Fn as Fn
 from adcompiler.expression import Global as Global
 from adcompiler.expression import IfExp as IfExp
 from adcompiler.expression import Item as Item
@@ -360,6 +361,19 @@ def statements(block: Block) -> Iterator[Stmt]:
         yield stmt
         for inner in blocks(stmt):
             yield from statements(inner)
+
+
+def is_exit(stmt: Stmt) -> bool:
+    """Whether a `break` or `continue` inside a statement is of the loop around it."""
+    if isinstance(stmt, For | While):
+        return any(map(is_exit, stmt.orelse))
+    return isinstance(stmt, Break | Continue) or any(is_exit(s) for b in blocks(stmt) for s in b)
+
+
+def copied(block: Block) -> Block:
+    """The same statements, as statements of their own."""
+    out: list[Any] = [with_blocks(s, tuple(map(copied, blocks(s)))) if blocks(s) else s for s in block]
+    return tuple(replace(out[i]) if out[i] is s else out[i] for i, s in enumerate(block))
 
 
 def leaves(block: Block) -> bool:

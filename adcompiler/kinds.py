@@ -22,7 +22,10 @@ from adcompiler.callees import (
     Counting,
     Dynamic,
     Enumerated,
+    InertCall,
     Iteration,
+    Keys,
+    Load,
     Over,
     PairCall,
     PlaceCall,
@@ -307,6 +310,9 @@ class Inference(CallResolver):
 
     def stmt_For(self, stmt: ir.For, env: Env) -> tuple[ir.Block, Env | None]:
         plan, item = self.iteration(stmt.iterable)
+        functions = self.functions_of(plan)
+        if functions and isinstance(stmt.target, str) and not any(map(ir.is_exit, stmt.body)):
+            return self.unrolled(stmt, plan, functions, env)
         iterable = ir.Apply(stmt.iterable, Iteration(plan), (), (), Inert())
 
         def once(head_env: Env) -> tuple[ir.Stmt, Env | None, Env | None]:
@@ -315,6 +321,35 @@ class Inference(CallResolver):
             return replace(stmt, iterable=iterable, body=body, orelse=orelse, kind=item), back, end
 
         return self.loop(stmt, env, once)
+
+    def functions_of(self, plan: Any) -> tuple[Kind, ...]:
+        """The items of a tuple or list of different functions, each of which needs a loop body of its own."""
+        items = getattr(plan.kind, "items", None) if isinstance(plan, Over) else None
+        if (
+            not isinstance(plan, Over)
+            or not isinstance(plan.kind, TupleOf | ListOf)
+            or not items
+            or len(items) > _ROUNDS
+        ):
+            return ()
+        functions = [isinstance(k, Closure) or (isinstance(k, Known) and callable(k.value)) for k in items]
+        return items if any(functions) and any(k != items[0] for k in items) else ()
+
+    def unrolled(self, stmt: ir.For, plan: Any, items: tuple[Kind, ...], env: Env) -> tuple[ir.Block, Env | None]:
+        """A loop over functions as its body once for each."""
+        copies = self.spec.unrolled.setdefault(id(stmt), [])
+        copies += [ir.copied(stmt.body) for _ in items[len(copies) :]]
+        out: list[ir.Stmt] = []
+        end: Env | None = env
+        for i, (kind, body) in enumerate(zip(items, [*copies[: len(items)]], strict=True)):
+            if end is None:
+                break
+            load = ir.Apply(ir.Item(plan.source, ir.Const(i)), Load(i), (plan.source,), (plan.kind,), kind)
+            out.append(ir.Assign(str(stmt.target), load, stmt.origin, kind=kind))
+            block, end = self.block(body, {**end, **self.noted({str(stmt.target): kind})})
+            out += block
+        last, end = self.block(stmt.orelse, end)
+        return (*out, *last), end
 
     def loop(self, stmt: ir.Stmt, env: Env, once: Any) -> tuple[ir.Block, Env | None]:
         """Repeat a loop's body until the kinds at its head no longer change."""
@@ -344,7 +379,7 @@ class Inference(CallResolver):
             builtin = isinstance(known, Known) and known.value in (zip, enumerate, reversed, range)
             if builtin and name == "range":
                 return Counting(), Int()
-            if builtin and iterable.args:
+            if builtin and iterable.args and not any(isinstance(a, ir.Star) for a in iterable.args):
                 parts = [self.iteration(a) for a in iterable.args]
                 plans, items = [p for p, _ in parts], [k or Unknown() for _, k in parts]
                 if name == "zip":
@@ -352,11 +387,34 @@ class Inference(CallResolver):
                 if name == "enumerate":
                     return Enumerated(plans[0]), TupleOf((Int(), items[0]))
                 return Backwards(plans[0]), items[0]
-            if not ir.is_atom(iterable):
-                return Counting(), Unknown()
+        if not ir.is_atom(iterable):
+            return self.over_moved(iterable)
         kind = self.value(iterable)[1]
         deep = self.program.deep_kind(kind) if kind is not None else None
         return self.over(iterable, deep)
+
+    def over_moved(self, iterable: ir.Expr) -> tuple[Any, Kind | None]:
+        """A loop over an iterator of `itertools`: over a list of its items, unless it is endless or inert."""
+        leaves = [e for e in ir.walk(iterable) if isinstance(e, ir.Name)]
+        active = any(can_be_active(k) or k is None for k in self.kinds(leaves))
+        if not active or self.is_endless(iterable):
+            held = self.spec.names.fresh("t")
+            item = self.item_of(iterable) if isinstance(iterable, ir.Call) else Unknown()
+            callee: Any = InertCall("an iterator")
+            if active:
+                callee = self.missing(
+                    UnsupportedSyntaxError,
+                    "a loop over an endless iterator of values that carry derivatives",
+                    "",
+                    "Loop over range or a list, or take a part of it with islice().",
+                )
+            value = ir.Apply(
+                iterable, callee, tuple(leaves), tuple(k or Unknown() for k in self.kinds(leaves)), Unknown()
+            )
+            self.extra.append(ir.Assign(held, value, self.stmt.origin, kind=Unknown()))
+            return Over(ir.Name(held), Unknown(), item or Unknown()), item
+        made = self._made(ir.Call(ir.Static(list, "list"), (iterable,)))
+        return self.over(made, self.program.deep_kind(self.value(made)[1] or Unknown()))
 
     def over(self, source: ir.Expr, kind: Kind | None) -> tuple[Any, Kind | None]:  # noqa: C901  one case per kind
         """The plan and item kind of a loop over one value."""
@@ -367,7 +425,7 @@ class Inference(CallResolver):
             case _ if is_object(kind):
                 return Counting(), Unknown()
             case Known(str() | bytes()) | DictOfKinds() | MapOf() | Inert() | Observed(_, dict()):
-                return Counting(), Inert()
+                return Keys(), Inert()
             case Array() | Number() | IntArray():
                 item = item_kind(kind)
                 if isinstance(item, Array | Number | IntArray):
@@ -382,7 +440,7 @@ class Inference(CallResolver):
                 item = common
             case Heap(cls):
                 if issubclass(cls, dict):
-                    return Counting(), Inert()
+                    return Keys(), Inert()
                 item = self.program.content(kind, ANY)
                 if item is None:
                     return Over(source, kind, Unknown()), None

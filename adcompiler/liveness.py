@@ -65,7 +65,9 @@ def _block(block: ir.Block, droppable: Callable[[str], bool], counts: dict[str, 
             at = last.get(name, i)
             # Only what is read in this block alone, and not at its very end, where it dies anyway.
             if i < at < len(block) - 2 and inside.get(name) == counts.get(name):
-                dead.setdefault(at, []).append(name)
+                names = dead.setdefault(at, [])
+                if name not in names:
+                    names.append(name)
     out: list[ir.Stmt] = []
     for i, stmt in enumerate(block):
         inner = ir.blocks(stmt)

@@ -16,7 +16,7 @@ import gast
 
 from adcompiler import ir
 from adcompiler.cells import with_cells
-from adcompiler.comprehend import Comprehender, as_list
+from adcompiler.consumers import Consumers
 from adcompiler.errors import Origin
 from adcompiler.names import Names
 from adcompiler.normalise import BINARY
@@ -70,7 +70,7 @@ def _made_cells(own: tuple[str, ...], params: tuple[str, ...], origin: Origin) -
     )
 
 
-class Lowering(Comprehender):
+class Lowering(Consumers):
     """Lowers statements; expressions are the base class's work."""
 
     depth = 0
@@ -79,8 +79,9 @@ class Lowering(Comprehender):
         """The IR of a list of statements."""
 
         def make() -> None:
-            for node in nodes:
-                self.statement(node)
+            for i, node in enumerate(nodes):
+                if not (isinstance(node, gast.Assign) and self.defer(node, nodes[i + 1 :])):
+                    self.statement(node)
 
         return self.block(make)
 
@@ -202,9 +203,12 @@ class Lowering(Comprehender):
             # A parallel assignment stays one statement: its adjoint is parallel too.
             self.bind(target, ir.Seq("tuple", tuple(self.operands(value.elts))), node)
         else:
-            if isinstance(target, gast.Tuple | gast.List) and isinstance(value, gast.GeneratorExp):
-                value = as_list(value)
-            self.bind(target, self.atom(value), node)
+            lazy = isinstance(target, gast.Tuple | gast.List) and self.iterator(value) is not None
+            self.bind(
+                target,
+                self.gather(value, "an iterator", lambda t: self.whole(t, value, node)) if lazy else self.atom(value),
+                node,
+            )
 
     def bind(self, target: gast.AST, value: ir.Expr, node: gast.AST) -> None:
         """Add the binding of a target to a lowered value."""
@@ -330,7 +334,7 @@ class Lowering(Comprehender):
 
         self.loop(node.target, node.iter, rebound, inside, orelse, node)
 
-    def loop(
+    def plain_loop(
         self,
         target: Any,
         iterable: Any,
@@ -353,7 +357,7 @@ class Lowering(Comprehender):
     def _aligned(self, target: ir.Target, iterable: ir.Expr, node: gast.For, first: list[ir.Stmt]) -> ir.Target:
         """The targets of a loop over `zip` or `enumerate`, one for each part; other forms are bound by `first`."""
         match iterable:
-            case ir.Call(ir.Global("zip"), parts) if parts:
+            case ir.Call(ir.Global("zip"), parts) if parts and not any(isinstance(p, ir.Star) for p in parts):
                 wanted: tuple[ir.Expr | None, ...] = parts
             case ir.Call(ir.Global("enumerate"), (part, *_)):
                 wanted = (None, part)

@@ -47,6 +47,7 @@ class Normaliser:
         self.names = names
         self.out: list[ir.Stmt] = []
         self.own: set[str] = set()  # the variables of the comprehensions around
+        self.deferred: dict[str, gast.AST] = {}  # iterators that have a name and are not consumed yet
 
     # --- helpers ----------------------------------------------------------------------------------------
 
@@ -125,6 +126,8 @@ class Normaliser:
         return ir.Const(node.value)
 
     def value_Name(self, node: gast.Name) -> ir.Expr:
+        if node.id in self.deferred:
+            return self.value(self.deferred.pop(node.id))
         return ir.Name(node.id) if self.is_local(node.id) else ir.Global(node.id)
 
     def value_NamedExpr(self, node: gast.NamedExpr) -> ir.Expr:
@@ -262,4 +265,8 @@ class Normaliser:
             args = tuple(self.iterable(a) for a in node.args)
             kwargs = tuple((k.arg, self.atom(k.value)) for k in node.keywords)
             return ir.Call(ir.Global(node.func.id), args, kwargs)
-        return self.atom(node)
+        return self.moving(node) or self.atom(node)
+
+    def moving(self, node: gast.AST) -> ir.Expr | None:
+        """A call that makes an iterator of others; `iterators` knows which."""
+        return None

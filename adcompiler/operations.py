@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from dataclasses import replace
 from typing import Any
@@ -36,7 +37,7 @@ from adcompiler.lattice import (
     shapeless,
     value_kind,
 )
-from adcompiler.places import PlaceResolver
+from adcompiler.moves import MoveResolver
 from adcompiler.program import ANY, Path, Root
 from adcompiler.resolve import Resolved
 from adcompiler.rulecalls import RuleResolver
@@ -53,7 +54,7 @@ UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in")
 
 
-class OperationResolver(RuleResolver, PlaceResolver):
+class OperationResolver(RuleResolver, MoveResolver):
     """Adds everything but calls to what can be resolved."""
 
     # --- displays ---------------------------------------------------------------------------------------
@@ -63,8 +64,10 @@ class OperationResolver(RuleResolver, PlaceResolver):
         if isinstance(expr, ir.DictOf):
             return self._dict_display(expr)
         kinds = self.kinds(expr.items)
-        if any(isinstance(i, ir.Star) for i in expr.items) or expr.form == "set":
-            callee = self.missing(UnsupportedSyntaxError, "a display with * or a set", "", "List the items one by one.")
+        if expr.form != "set" and any(isinstance(i, ir.Star) for i in expr.items):
+            return self.starred(expr)
+        if expr.form == "set":
+            callee = self.missing(UnsupportedSyntaxError, "a set of values that carry derivatives", "", "Use a list.")
             return self.apply(expr, callee, expr.items, kinds, Unknown())
         items = tuple(k or Unknown() for k in kinds)
         kind: Kind = TupleOf(items) if expr.form == "tuple" else ListOf(items, self._merged(items))
@@ -77,17 +80,20 @@ class OperationResolver(RuleResolver, PlaceResolver):
         values = [v for _, v in expr.items]
         kinds = self.kinds(values)
         constant = tuple(k.value for k in keys if isinstance(k, Known))
+        if any(k is not None and can_be_active(k) for k in keys):
+            what = "a dict with keys that carry a derivative"
+            callee = self.missing(UnsupportedSyntaxError, what, "", "Use text or integers as keys.")
+            operands = [e for pair in expr.items for e in pair if e is not None]
+            return self.apply(expr, callee, operands, self.kinds(operands), Unknown())
+        if any(k is None for k, _ in expr.items) or (len(constant) < len(keys) and not self.program.writes_places):
+            return self.keyed(expr)
         if self.program.writes_places and len(keys) == len([k for k, _ in expr.items if k is not None]):
             held = [(k.value if isinstance(k, Known) else ANY, v) for k, v in zip(keys, kinds, strict=True)]
             found = constant if len(constant) == len(keys) else None
             return self.apply(expr, Build(found), values, kinds, self.made(dict, held))
-        if len(constant) == len(keys):
-            last = dict(zip(constant, (k or Unknown() for k in kinds), strict=True))
-            kind = DictOfKinds(tuple(last), tuple(last.values()))
-            return self.apply(expr, Build(constant), values, kinds, kind)
-        what = "a dict whose keys are not constants"
-        callee = self.missing(UnsupportedSyntaxError, what, "", "Use constant keys.")
-        return self.apply(expr, callee, values, kinds, Unknown())
+        last = dict(zip(constant, (k or Unknown() for k in kinds), strict=True))
+        kind = DictOfKinds(tuple(last), tuple(last.values()))
+        return self.apply(expr, Build(constant), values, kinds, kind)
 
     # --- operators --------------------------------------------------------------------------------------
 
@@ -112,7 +118,8 @@ class OperationResolver(RuleResolver, PlaceResolver):
         if self.program.writes_places and expr.op == "+" and all(k and self.container_class(k) is list for k in kinds):
             whole = kinds[0] if kinds[0] == kinds[1] else Heap(list)
             return self.place_call(expr, places.CONCATENATE, expr.args, kinds, whole)
-        if any(isinstance(k, Unknown) or is_object(k) for k in kinds):
+        mixed = any(isinstance(k, Inert) for k in kinds) and any(map(can_be_active, numbers))
+        if mixed or any(isinstance(k, Unknown) or is_object(k) for k in kinds):
             if self.augments(expr):
                 key = getattr(operator, f"i{key.__name__.strip('_')}", key)
             return self.apply(expr, Dynamic(key), expr.args, kinds, Unknown())
@@ -123,15 +130,11 @@ class OperationResolver(RuleResolver, PlaceResolver):
         return isinstance(self.stmt, ir.Assign) and self.stmt.augmented and self.stmt.value is expr
 
     def _containers(self, expr: ir.Op, kinds: list[Any]) -> Resolved:
-        """An operator on containers: refused as soon as something in them is active."""
-        kind: Kind = Unknown()
-        match kinds:
-            case [TupleOf(a), TupleOf(b)] if expr.op == "+":
-                kind = TupleOf(a + b)
-            case [ListOf(), ListOf()] if expr.op == "+":
-                kind = ListOf(None, self._merged((kinds[0].item, kinds[1].item)))
-            case _ if not any(map(can_be_active, kinds)):
-                kind = Inert()
+        """An operator on containers: what joins or repeats them moves their items; all else is refused if active."""
+        found = None if self.augments(expr) and self.form(kinds[0]) is not tuple else self.joined(expr, kinds)
+        if found is not None:
+            return found
+        kind: Kind = Unknown() if any(map(can_be_active, kinds)) else Inert()
         what = f"the operator {expr.op} on containers"
         callee = self.missing(
             UnsupportedSyntaxError, what, "It has no derivative yet.", "Combine the items one by one."
@@ -247,6 +250,9 @@ class OperationResolver(RuleResolver, PlaceResolver):
 
     def _other_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:
         """An item that is not followed: no derivative, known at run time, or a refusal."""
+        moved = self.sliced(expr, obj)
+        if moved is not None:
+            return moved
         index_active = self._is_active_index(expr.index)
         if not can_be_active(obj) and not index_active:
             return self.apply(expr, InertCall("no derivative"), (expr.value,), (obj,), Inert())
@@ -338,7 +344,7 @@ class OperationResolver(RuleResolver, PlaceResolver):
         path = self._static_path(expr)
         if path is None and isinstance(obj.value, type):
             path = (Root("object", obj.value.__qualname__, obj.value), ("attr", expr.name))
-        if path is None or trusted(obj.value) or isinstance(obj.value, np.ufunc):
+        if path is None or trusted(obj.value) or obj.value is itertools.chain or isinstance(obj.value, np.ufunc):
             if isinstance(member, float | complex | np.inexact):
                 return Scalar(not isinstance(member, complex))
             return Known(member)

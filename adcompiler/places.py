@@ -22,6 +22,7 @@ from adcompiler.lattice import (
     Kind,
     Known,
     ListOf,
+    MapOf,
     Observed,
     SliceOf,
     TupleOf,
@@ -40,7 +41,7 @@ _CONTAINERS = (list, dict, deque, defaultdict, OrderedDict)
 def is_mutable(kind: Kind | None) -> bool:
     """Whether a value is surely a list, dict or object: something that has places."""
     match kind:
-        case Heap() | ListOf() | DictOfKinds():
+        case Heap() | ListOf() | DictOfKinds() | MapOf():
             return True
         case Observed(_, value):
             return is_place(value)
@@ -187,7 +188,7 @@ class PlaceResolver(Resolver):
                 return next((c for c in (list, deque, dict) if issubclass(cls, c)), None)
             case ListOf():
                 return list
-            case DictOfKinds():
+            case DictOfKinds() | MapOf():
                 return dict
             case Observed(_, value) if type(value) in (list, dict):
                 return type(value)

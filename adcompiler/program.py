@@ -111,6 +111,7 @@ class Spec:
     busy: bool = False
     settled: bool = False
     quiet: bool | None = None
+    unrolled: dict[int, list[ir.Block]] = field(default_factory=dict)
     pairs: dict[tuple[bool, ...], Any] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     name_kinds: dict[str, Kind | None] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from adcompiler import ir
-from adcompiler.callees import Dynamic, Load, Missing
+from adcompiler.callees import Dynamic, Load, Missing, Spread
 from adcompiler.errors import DifferentiationError, refuse
 from adcompiler.lattice import (
     Closure,
@@ -104,7 +104,7 @@ class Resolver(ABC):
         self, spelled: ir.Expr, callee: Any, args: Iterable[Any], kinds: Sequence[Kind | None], kind: Kind | None
     ) -> Resolved:
         """An `Apply` and its kind; the kind is bottom as long as an operand's is."""
-        if isinstance(callee, Missing) or (
+        if isinstance(callee, Missing | Spread) or (
             isinstance(callee, Dynamic) and (callee.key is None or isinstance(callee.key, str))
         ):
             self.program.volatile = True
@@ -112,7 +112,7 @@ class Resolver(ABC):
             if any(isinstance(k, Heap) for k in kinds) and not (isinstance(callee, Dynamic) and callable(callee.key)):
                 self.program.loosen()
         cut_out = isinstance(callee, Dynamic) and callee.pure and callee.key is operator.getitem
-        if isinstance(callee, Missing | Dynamic) and not cut_out:
+        if isinstance(callee, Missing | Dynamic | Spread) and not cut_out:
             self.program.escaped |= any(isinstance(k, Observed | ListOf | DictOfKinds) for k in kinds)
         if any(k is None for k in kinds):
             kind = None

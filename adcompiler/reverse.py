@@ -9,7 +9,7 @@ from typing import Any
 from adcompiler import ir
 from adcompiler.alias import alias
 from adcompiler.bars import Bar, Code, State
-from adcompiler.callees import Build, Copied, Dynamic, Gathered, Load, Make, PairCall, PathLoad, RuleCall
+from adcompiler.callees import Build, Copied, Dynamic, Gathered, Load, Make, Move, PairCall, PathLoad, RuleCall, Spread
 from adcompiler.cotangents import SNAPSHOT
 from adcompiler.errors import MutationError, NoRuleError, refuse
 from adcompiler.instantiate import Filler, Instance
@@ -19,7 +19,7 @@ from adcompiler.pair import Pair
 from adcompiler.program import Spec
 from adcompiler.rules.registry import key_name
 from adcompiler.ruletext import rule_text
-from adcompiler.runtime.dynamic import resolve, resolve_value
+from adcompiler.runtime.dynamic import resolve, resolve_spread, resolve_value
 from adcompiler.runtime.shapes import real
 from adcompiler.runtime.tracked import resolve_tracked
 from adcompiler.saving import Region
@@ -94,6 +94,10 @@ class Reverser(Structures, ABC):
                 return self.pair_call(stmt, value, state, code)
             case ir.Apply(callee=Dynamic()):
                 return self.dynamic(stmt, value, state, code)
+            case ir.Apply(callee=Spread()):
+                return self.spread(stmt, value, state, code)
+            case ir.Apply(callee=Move()):
+                return self.moved(stmt, value, y_bar, state, code)
             case ir.Apply(callee=Build()):
                 self.built(value, y_bar, bar, state, code)
             case ir.Apply(callee=Copied(), args=(ir.Name(name),)):
@@ -286,6 +290,20 @@ class Reverser(Structures, ABC):
         back = ir.Call(ir.Attr(ir.Name(call), "backward"), (ir.Name(saved), ir.Name(self.bar(stmt.target)), *table))
         self.distribute(names, [True] * len(names), back, state, code)
         return forward
+
+    def spread(self, stmt: ir.Assign, value: ir.Apply, state: State, code: Code) -> Code:
+        """`f(*xs)`: as a call that is resolved at run time, of the items that there are."""
+        assert isinstance(value.spelled, ir.Call)
+        call, saved = self.names.fresh("call"), self.names.fresh("saved")
+        self.saver.mark(call)
+        self.saver.mark(saved)
+        (whole,) = value.args
+        flags = ir.Seq("tuple", (ir.Const(False), ir.Const(True)))
+        find = ir.Call(ir.Static(resolve_spread, "resolve_spread"), (flags, value.spelled.func, whole))
+        run = ir.Call(ir.Attr(ir.Name(call), "forward"), (whole,))
+        back = ir.Call(ir.Attr(ir.Name(call), "backward"), (ir.Name(saved), ir.Name(self.bar(stmt.target))))
+        self.distribute([None, whole.id], [True, True], back, state, code)
+        return [ir.Assign(call, find, stmt.origin), ir.Unpack(ir.Targets((stmt.target, saved)), run, stmt.origin)]
 
     def kept_operand(self, stmt: ir.Assign, arg: Any, known: bool) -> Any:
         """An operand that a called rule may keep: what is written later is passed as a copy."""

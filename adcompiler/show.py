@@ -22,7 +22,19 @@ import gast
 
 from adcompiler import ir
 from adcompiler.activity import activity
-from adcompiler.callees import Build, Dynamic, InertCall, Iteration, Load, Missing, PairCall, PathLoad, RuleCall
+from adcompiler.callees import (
+    Build,
+    Dynamic,
+    InertCall,
+    Iteration,
+    Load,
+    Missing,
+    Move,
+    PairCall,
+    PathLoad,
+    RuleCall,
+    Spread,
+)
 from adcompiler.emit import Emitter, to_source
 from adcompiler.lattice import (
     Array,
@@ -238,9 +250,11 @@ def callee(found: Any) -> str:
             return f"inert: {why}"
         case Build():
             return "a display"
+        case Move():
+            return "moved"
         case Load() | PathLoad():
             return "an item"
-        case Dynamic():
+        case Dynamic() | Spread():
             return "at run time"
         case Missing():
             return "no derivative"

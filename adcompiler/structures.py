@@ -44,6 +44,7 @@ from adcompiler.runtime.containers import (
     owned_list,
     real_part,
 )
+from adcompiler.runtime.moves import moved
 from adcompiler.saving import Region
 from adcompiler.tracking import Tracking
 
@@ -174,6 +175,26 @@ class Structures(Tracking):
         maybe = stmt.key is not None or not bar.dense
         self.add(stmt.value.id, taken, state, code, maybe=maybe, kind=stmt.kind)
         return [forward], code, state
+
+    # --- moving -----------------------------------------------------------------------------------------
+
+    def moved(self, stmt: ir.Assign, value: ir.Apply, y_bar: ir.Expr, state: State, code: Code) -> Code:
+        """An operation on whole containers: the forward notes where each entry came from."""
+        back = self.names.fresh("back")
+        self.saver.mark(back)
+        callee = value.callee
+        marks = [r != "-" and self.is_active(a) for a, r in zip(callee.operands, callee.roles, strict=True)]
+        roles = "".join(r if on else "-" for r, on in zip(callee.roles, marks, strict=True))
+        run = ir.Call(ir.Static(moved, "moved"), (callee.function, ir.Const(roles), *callee.operands))
+        temps = [self.names.fresh("c") if on else self.junk for on in marks]
+        code.append(ir.Unpack(ir.Targets(tuple(temps)), ir.Call(ir.Name(back), (y_bar,))))
+        kinds = {id(a): k for a, k in zip(value.args, value.kinds, strict=True)}
+        for arg, temp in zip(callee.operands, temps, strict=True):
+            if temp != self.junk and isinstance(arg, ir.Name):
+                rest = self.given(arg.id, ir.Name(temp), kinds[id(arg)], code)
+                if rest is not None:
+                    self.add(arg.id, rest, state, code, maybe=True, kind=kinds[id(arg)])
+        return [ir.Unpack(ir.Targets((stmt.target, back)), run, stmt.origin)]
 
     # --- unpacking --------------------------------------------------------------------------------------
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from adcompiler import ir
 from adcompiler.bars import Bar, Code, State
-from adcompiler.callees import Build, Copied, Dynamic, Make, PairCall, PlaceCall, RuleCall, parts
+from adcompiler.callees import Build, Copied, Dynamic, Make, Move, PairCall, PlaceCall, RuleCall, parts
 from adcompiler.cotangents import ACCUMULATE, Cotangents
 from adcompiler.lattice import Heap, Kind, Observed, Unknown, class_of, is_plain
 from adcompiler.places import is_mutable
@@ -185,7 +185,9 @@ class Tracking(Cotangents):
                 call = self.at_table("release", ir.Name(self.saver.value(stmt.target, True)), count)
             case Make() if is_mutable(stmt.kind) and class_of(stmt.kind) is not functools.partial:
                 call = self.at_table("release", ir.Name(self.saver.value(stmt.target, True)))
-            case RuleCall() | Copied() | Make() if not is_plain(stmt.kind) and not isinstance(stmt.kind, Unknown):
+            case RuleCall() | Copied() | Make() | Move(fresh=True) if not is_plain(stmt.kind) and not isinstance(
+                stmt.kind, Unknown
+            ):
                 held = self.names.fresh(stmt.target + "_held")
                 self.saver.after(held, ir.Call(HOLD, (ir.Name(stmt.target),)))
                 call = self.at_table("release", ir.Name(held))

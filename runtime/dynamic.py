@@ -27,6 +27,7 @@ from adcompiler.runtime.members import (
     is_named_tuple,
     member,
 )
+from adcompiler.runtime.moves import moved
 from adcompiler.runtime.tangents import Thunk, unthunk
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
@@ -43,6 +44,7 @@ _AUGMENTED = {
     operator.itruediv: operator.truediv, operator.ipow: operator.pow, operator.imatmul: operator.matmul,
     operator.ifloordiv: operator.floordiv, operator.imod: operator.mod,
 }  # fmt: skip
+_JOINING = (operator.add, operator.mul, operator.or_)
 _NUMBERS = (bool, int, float, complex, np.generic)
 _PLAIN = (list, tuple, type(None), str, bytes, slice, type(Ellipsis), type, np.dtype)
 _OPAQUE = (type, types.ModuleType, types.BuiltinFunctionType, np.ufunc)  # callables that hold no values
@@ -65,7 +67,7 @@ class Resolved:
         self.source = source  # of a function with source: itself, what is wanted, and its first arguments
 
 
-def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
+def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:  # noqa: C901  one case per callable
     """The derivative of `f(*args, **kwargs)`.
 
     `wanted` says what is active: the callable (or the object it is a method of), then the arguments, then the keywords.
@@ -84,6 +86,10 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
     if isinstance(f, types.BuiltinMethodType) and isinstance(owner, np.ndarray | np.generic):
         key = getattr(np.ndarray, f.__name__, f)
         return _without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
+    if isinstance(f, types.BuiltinMethodType) and type(owner) in (list, tuple, dict):
+        found = _method(owner, f.__name__, wanted)
+        if found is not None:
+            return _without_owner(found, owner)
     if isinstance(f, types.MethodType):
         return _without_owner(_by_key(f.__func__, wanted, (owner, *args), kwargs), owner)
     if wanted[0] and not _lookup(f, ()):
@@ -96,6 +102,16 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
             return _without_owner(_by_source(_caller(f), wanted, (f, *args), kwargs), f)
     inner = _by_key(f, wanted[1:], args, kwargs)
     return Resolved(inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)), inner.source)
+
+
+def resolve_spread(wanted: tuple[bool, ...], f: Any, arguments: Any) -> Resolved:
+    """The derivative of `f(*arguments)` with respect to the list or tuple of arguments."""
+    on = bool(wanted[1])
+    inner = resolve((False, *(on for _ in arguments)), f, *arguments)
+    return Resolved(
+        lambda arguments: inner.forward(*arguments),
+        lambda saved, y_bar: (None, list(inner.backward(saved, y_bar)[1:])),
+    )
 
 
 def resolve_value(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
@@ -223,16 +239,25 @@ def _without_owner(inner: Resolved, owner: Any) -> Resolved:
     return Resolved(lambda *args, **kwargs: inner.forward(owner, *args, **kwargs), inner.backward, source)
 
 
-def _by_key(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Resolved:
+def _by_key(  # noqa: C901  one case per operation
+    key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Resolved:
     """The derivative by rule, by source, or not at all; `backward` gives one cotangent per argument and keyword."""
     count = len(args) + len(kwargs)
     if key in _AUGMENTED:
+        if isinstance(args[0], list | dict):
+            raise UnsupportedSyntaxError(
+                f"a {type(args[0]).__name__} that is only known at run time grows here\nMake a new one: `a = a + b`."
+            )
         # `a += b` is an operation of its own where the class of `a` says so, and else `a = a + b`.
         key = _AUGMENTED[key] if member(type(args[0]), f"__{key.__name__}__") is ABSENT or _is_domain(args[0]) else key
     if _is_inert(key):
         return _plain(key, count)
     if key is operator.getitem and _is_plain_container(args[0]):
         return _item(args[0])
+    if (key in _JOINING and any(isinstance(a, list | tuple | dict) for a in args)) or key in (list, tuple, dict):
+        roles = "p" if key is dict else "s"
+        return _moving(key, "".join(roles if on else "-" for on in wanted[: len(args)]), len(kwargs))
     if key in _ARITHMETIC and any(isinstance(a, list | tuple | dict | str) for a in args):
         raise UnsupportedSyntaxError(
             f"the operator {key.__name__} on containers has no derivative yet\nCombine the items one by one."
@@ -250,6 +275,31 @@ def _by_key(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwargs: d
     if isinstance(key, types.FunctionType) and not foreign_module(key):
         return _by_source(key, wanted, args, kwargs)
     raise _no_rule(key, foreign)
+
+
+def _moving(function: Any, roles: str, named: int = 0) -> Resolved:
+    """An operation that only moves what containers hold; keywords are moved themselves."""
+
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        count, names = len(args), tuple(kwargs)
+
+        def run(*operands: Any) -> Any:
+            return function(*operands[:count], **dict(zip(names, operands[count:], strict=True)))
+
+        return moved(run, roles + "v" * named, *args, *kwargs.values())
+
+    return Resolved(forward, lambda back, y_bar: back(y_bar))
+
+
+def _method(owner: Any, name: str, wanted: tuple[bool, ...]) -> Resolved | None:
+    """A method of a container that only reads it."""
+    roles = {"copy": "s", "get": "s-v", "items": "s", "values": "s", "keys": "s"}.get(name)
+    if roles is None or ((name in ("items", "values", "keys", "get")) != isinstance(owner, dict) and name != "copy"):
+        return None
+    if name in ("items", "values"):
+        return _moving(lambda d: list(getattr(d, name)()), "s")
+    roles = "".join(r if on else "-" for r, on in zip(roles, wanted, strict=False))
+    return _moving(lambda d, *args: getattr(d, name)(*args), roles)
 
 
 def _item(container: Any) -> Resolved:

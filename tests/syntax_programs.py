@@ -388,10 +388,10 @@ def dict_display(x):
     return d["a"] * d["b"]
 
 
-@refused("`Dict` with `**`", "constant keys")
+@yes("`Dict` with `**`")
 def dict_with_stars(x):
     more = {"b": x * 2.0}
-    d = {"a": x, **more}  # refused
+    d = {"a": x, **more}
     return d["a"] * d["b"]
 
 
@@ -522,9 +522,9 @@ def starred(x):
     return first * rest[0] + np.hypot(*(x, 2.0))
 
 
-@refused("`Starred` in a display", "one by one")
+@yes("`Starred` in a display")
 def starred_display(x):
-    items = [*x, 1.0]  # refused
+    items = [*x, 1.0]
     return items[0] * items[1]
 
 
