@@ -58,6 +58,7 @@ from adcompiler.places import as_assignment
 from adcompiler.program import ANY, Spec
 from adcompiler.scope import nonlocals
 from adcompiler.transfer import item_kind
+from adcompiler.unroll import is_straight, mixed_items, turns
 
 _ROUNDS = 8
 
@@ -306,6 +307,9 @@ class Inference(CallResolver):
         return self.loop(stmt, env, once)
 
     def stmt_For(self, stmt: ir.For, env: Env) -> tuple[ir.Block, Env | None]:
+        written_out = self.written_out(stmt)
+        if written_out is not None:
+            return self.block(written_out, env)
         plan, item = self.iteration(stmt.iterable)
         iterable = ir.Apply(stmt.iterable, Iteration(plan), (), (), Inert())
 
@@ -315,6 +319,21 @@ class Inference(CallResolver):
             return replace(stmt, iterable=iterable, body=body, orelse=orelse, kind=item), back, end
 
         return self.loop(stmt, env, once)
+
+    def written_out(self, stmt: ir.For) -> ir.Block | None:
+        """The turns of a loop over a few functions and objects of different classes; None for all other loops."""
+        source: Any = stmt.iterable
+        numbered = isinstance(source, ir.Call) and self.value(source.func)[1] == Known(enumerate)
+        if numbered and len(source.args) == 1 and not source.kwargs:
+            source = source.args[0]
+        if not isinstance(source, ir.Name) or numbered != isinstance(stmt.target, ir.Targets) or not is_straight(stmt):
+            return None
+        kind = self.env.get(source.id)
+        kind = None if kind is None or is_object(kind) else self.program.deep_kind(kind)
+        count = mixed_items(kind)
+        if count is None or self.program.escaped or (self.program.writes_places and isinstance(kind, ListOf)):
+            return None
+        return self.spec.written_out.setdefault((id(stmt), count), turns(stmt, source, count))
 
     def loop(self, stmt: ir.Stmt, env: Env, once: Any) -> tuple[ir.Block, Env | None]:
         """Repeat a loop's body until the kinds at its head no longer change."""

@@ -112,6 +112,7 @@ class Spec:
     settled: bool = False
     quiet: bool | None = None
     pairs: dict[tuple[bool, ...], Any] = field(default_factory=dict)
+    written_out: dict[Any, ir.Block] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     name_kinds: dict[str, Kind | None] = field(default_factory=dict)
 
