@@ -333,7 +333,10 @@ class Inference(CallResolver):
         count = mixed_items(kind)
         if count is None or self.program.escaped or (self.program.writes_places and isinstance(kind, ListOf)):
             return None
-        return self.spec.written_out.setdefault((id(stmt), count), turns(stmt, source, count))
+        key = id(stmt), count
+        if key not in self.spec.written_out:
+            self.spec.written_out[key] = turns(stmt, source, count, self.spec)
+        return self.spec.written_out[key]
 
     def loop(self, stmt: ir.Stmt, env: Env, once: Any) -> tuple[ir.Block, Env | None]:
         """Repeat a loop's body until the kinds at its head no longer change."""
@@ -373,6 +376,7 @@ class Inference(CallResolver):
                 return Backwards(plans[0]), items[0]
             if not ir.is_atom(iterable):
                 return Counting(), Unknown()
+        iterable = self.iterated(iterable, self.value(iterable)[1])
         kind = self.value(iterable)[1]
         deep = self.program.deep_kind(kind) if kind is not None else None
         return self.over(iterable, deep)

@@ -10,13 +10,16 @@ from dataclasses import replace
 from typing import Any
 
 from adcompiler import ir
+from adcompiler.closed import with_names
 from adcompiler.lattice import Closure, Kind, Known, ListOf, TupleOf, Unknown, is_object, join
+from adcompiler.program import Spec
 
 _MOST_TURNS = 12
 
 
-def turns(stmt: ir.For, source: ir.Expr, count: int) -> ir.Block:
-    """The turns of a loop over `source`, one after the other; the statements of each are new."""
+def turns(stmt: ir.For, source: ir.Expr, count: int, spec: Spec) -> ir.Block:
+    """The turns of a loop over `source`, one after the other; statements and temporaries of each are new."""
+    temporaries = ir.bound_in(stmt.body) - spec.function.locals
     item, number = stmt.target, None
     if isinstance(item, ir.Targets):
         number, item = item.items
@@ -26,7 +29,8 @@ def turns(stmt: ir.For, source: ir.Expr, count: int) -> ir.Block:
             out.append(ir.Assign(number, ir.Const(i), stmt.origin))
         assert isinstance(item, str)
         out.append(ir.Assign(item, ir.Item(source, ir.Const(i)), stmt.origin))
-        out += _copied(stmt.body)
+        names = {name: spec.names.fresh("t") for name in sorted(temporaries)}
+        out += _copied(with_names(stmt.body, names))
     return (*out, *_copied(stmt.orelse))
 
 
