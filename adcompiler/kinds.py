@@ -184,7 +184,7 @@ class Inference(CallResolver):
         return (replace(stmt, value=value),), env
 
     def stmt_Store(self, stmt: ir.Store, env: Env) -> tuple[ir.Block, Env]:
-        operation = self.stored(stmt, env)
+        operation = self.set_property(stmt) or self.stored(stmt, env)
         if operation is not None:
             return operation, env
         kind = self.value(stmt.place.value)[1]

@@ -118,6 +118,20 @@ class ObjectResolver(OperationResolver, FunctionResolver):
             return self.apply(expr, InertCall("an attribute of the class"), (expr.value,), (obj,), kind)
         return self._refused_attribute(expr, obj, cls)
 
+    def set_property(self, stmt: ir.Store) -> ir.Block | None:
+        """An assignment to a property, which calls its setter; None if it is none."""
+        if not isinstance(stmt.place, ir.Attr) or stmt.op is not None:
+            return None
+        cls = class_of(self.value(stmt.place.value)[1])
+        found = member(cls, stmt.place.name) if cls is not None else ABSENT
+        setter = plain_function(found.fset) if isinstance(found, property) else None
+        if cls is None or setter is None:
+            return None
+        self._guard_class(cls, stmt.place.name, found)
+        call = ir.Call(ir.Static(setter, f"set_{stmt.place.name}"), (stmt.place.value, stmt.value))
+        value, kind = self._on(call, setter, call.args)
+        return (ir.Assign(self.spec.names.fresh("t"), value, stmt.origin, kind=kind),)
+
     def _has_field(self, obj: Kind, name: str) -> bool:
         match obj:
             case Observed(_, value):

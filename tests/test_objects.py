@@ -642,9 +642,28 @@ def writes_a_new_field(m, x):
     return np.sum(m(x) * m.extra)
 
 
+class Half:
+    def __init__(self, w):
+        self.w = w
+
+    @property
+    def double(self):
+        return self.w * 2
+
+    @double.setter
+    def double(self, value):
+        self.w = value / 2
+
+
+def writes_a_property(h, x):
+    h.double = x * x
+    return h.w * h.double
+
+
 @pytest.mark.parametrize(
     "program",
     [
+        (writes_a_property, Half(2.0), 3.0),
         (collects, [Dense(1), Dense(2)], X),
         (collects, [Dense(1), Relu(), Scaled(2)], X),
         (collects_methods, Dense(), X),
