@@ -384,7 +384,7 @@ class _Analysis:
                 raise error
             case PairCall(spec):
                 self.passed_closures(value, active, stmt)
-                self.passed_memory(value, stmt)
+                self.passed_memory(value, active, stmt)
                 return self.rounds.visit(spec, on).result
             case Build() | Make() | Copied() | Move():
                 self.kept_closures(value.kinds, active, stmt)
@@ -440,14 +440,19 @@ class _Analysis:
                 if late:
                     raise rebound_late(stmt, late)
 
-    def passed_memory(self, value: ir.Apply, stmt: Any) -> None:
-        """An argument that is written later is passed as a copy, which must then not be what the callee returns."""
+    def passed_memory(self, value: ir.Apply, active: Active, stmt: Any) -> None:
+        """An argument that is written later is passed as a copy, which must then not be what the callee returns.
+
+        A function that is only known at run time refuses to write into what carries a derivative.
+        """
         callee = alias(value.callee.spec)
         by_reference = self.spec.program.writes_places  # containers and objects are then passed as they are
         for i, (arg, kind) in enumerate(zip(value.args, value.kinds, strict=True)):
             if by_reference and is_mutable(kind):
                 continue
             if isinstance(arg, ir.Name) and not is_scalar(kind) and self.aliases.is_written(stmt, arg.id):
+                if arg.id in active and not self.aliases.is_surely_written(stmt, arg.id):
+                    continue
                 if i in callee.results and i not in callee.writes:
                     what = self.spec.function.shown(arg.id)
                     raise self.mutation(stmt, f"{what} is passed on here and written in place")

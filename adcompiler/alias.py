@@ -61,7 +61,7 @@ class Aliases:
     made: dict[tuple[int, str], str] = field(default_factory=dict)
     results: frozenset[int] = frozenset()
     writes: frozenset[int] = frozenset()
-    surely_writes: frozenset[int] = frozenset()
+    sure_writes: frozenset[int] = frozenset()  # those that are not mere guesses about what runs out of sight
     result_outside: bool = False
     writes_outside: bool = False
 
@@ -105,6 +105,11 @@ class Aliases:
         root = self.find(self.node(stmt, name) or name)
         return any(self.find(w) == root and by - {id(stmt)} for w, by in self.written.items())
 
+    def is_surely_written(self, stmt: ir.Stmt, name: str) -> bool:
+        """Whether a statement of the program itself writes the block that a name has at a statement."""
+        root = self.find(self.node(stmt, name) or name)
+        return any(by and self.find(w) == root for w, by in self.written.items())
+
     def is_written(self, stmt: ir.Stmt, name: str, after: bool = False, outside: bool = False) -> bool:
         """Whether the block that a name has at a statement may be written in place somewhere.
 
@@ -123,7 +128,7 @@ def alias(spec: Spec) -> Aliases:
     """The alias classes of a specialisation, computed once; in a recursion its own calls are taken at their worst."""
     if spec.aliases is None:
         every = frozenset(range(len(spec.params)))
-        spec.aliases = Aliases(results=every, writes=every, result_outside=True, writes_outside=True)
+        spec.aliases = Aliases(results=every, writes=every, sure_writes=every, result_outside=True, writes_outside=True)
         spec.aliases = _Builder(spec, Aliases()).run()
     return spec.aliases  # type: ignore[no-any-return]
 
@@ -153,7 +158,7 @@ class _Builder:
         a.results = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) == result)
         a.writes = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) in written)
         sure = {a.find(w) for w, by in a.written.items() if by}
-        a.surely_writes = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) in sure)
+        a.sure_writes = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) in sure)
         a.result_outside, a.writes_outside = a.find(OUTSIDE) == result, a.find(OUTSIDE) in written
         return a
 
@@ -321,7 +326,7 @@ class _Builder:
     def called(self, value: ir.Apply, callee: Aliases) -> tuple[tuple[Any, ...], bool]:
         """The same for a call of a compiled function, whose writes are noted."""
         for i in callee.writes:
-            self.written(value.args[i])
+            self.written(value.args[i], i in callee.sure_writes)
         if callee.writes_outside:
             self.note_write(OUTSIDE)
         return tuple(value.args[i] for i in callee.results), callee.result_outside

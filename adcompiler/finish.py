@@ -179,7 +179,7 @@ def call_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Fini
 def shared_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Finish:
     """The same for a caller with a table of cotangents, which the pullback is given."""
     pair, backward = compiled.pair, compiled.backward
-    if alias(compiled.spec).surely_writes:
+    if alias(compiled.spec).sure_writes:
         raise refuse(
             MutationError,
             f"{compiled.request.function.__qualname__} is only known at run time, and writes into its arguments",

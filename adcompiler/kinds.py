@@ -25,7 +25,6 @@ from adcompiler.callees import (
     InertCall,
     Iteration,
     Keys,
-    Load,
     Over,
     PairCall,
     PlaceCall,
@@ -61,6 +60,7 @@ from adcompiler.places import as_assignment
 from adcompiler.program import ANY, Spec
 from adcompiler.scope import nonlocals
 from adcompiler.transfer import item_kind
+from adcompiler.unroll import is_straight, mixed_items, turns
 
 _ROUNDS = 8
 
@@ -186,7 +186,7 @@ class Inference(CallResolver):
         return (replace(stmt, value=value),), env
 
     def stmt_Store(self, stmt: ir.Store, env: Env) -> tuple[ir.Block, Env]:
-        operation = self.stored(stmt, env)
+        operation = self.set_property(stmt) or self.stored(stmt, env)
         if operation is not None:
             return operation, env
         kind = self.value(stmt.place.value)[1]
@@ -309,10 +309,10 @@ class Inference(CallResolver):
         return self.loop(stmt, env, once)
 
     def stmt_For(self, stmt: ir.For, env: Env) -> tuple[ir.Block, Env | None]:
+        written_out = self.written_out(stmt)
+        if written_out is not None:
+            return self.block(written_out, env)
         plan, item = self.iteration(stmt.iterable)
-        functions = self.functions_of(plan)
-        if functions and isinstance(stmt.target, str) and not any(map(ir.is_exit, stmt.body)):
-            return self.unrolled(stmt, plan, functions, env)
         iterable = ir.Apply(stmt.iterable, Iteration(plan), (), (), Inert())
 
         def once(head_env: Env) -> tuple[ir.Stmt, Env | None, Env | None]:
@@ -322,34 +322,23 @@ class Inference(CallResolver):
 
         return self.loop(stmt, env, once)
 
-    def functions_of(self, plan: Any) -> tuple[Kind, ...]:
-        """The items of a tuple or list of different functions, each of which needs a loop body of its own."""
-        items = getattr(plan.kind, "items", None) if isinstance(plan, Over) else None
-        if (
-            not isinstance(plan, Over)
-            or not isinstance(plan.kind, TupleOf | ListOf)
-            or not items
-            or len(items) > _ROUNDS
-        ):
-            return ()
-        functions = [isinstance(k, Closure) or (isinstance(k, Known) and callable(k.value)) for k in items]
-        return items if any(functions) and any(k != items[0] for k in items) else ()
-
-    def unrolled(self, stmt: ir.For, plan: Any, items: tuple[Kind, ...], env: Env) -> tuple[ir.Block, Env | None]:
-        """A loop over functions as its body once for each."""
-        copies = self.spec.unrolled.setdefault(id(stmt), [])
-        copies += [ir.copied(stmt.body) for _ in items[len(copies) :]]
-        out: list[ir.Stmt] = []
-        end: Env | None = env
-        for i, (kind, body) in enumerate(zip(items, [*copies[: len(items)]], strict=True)):
-            if end is None:
-                break
-            load = ir.Apply(ir.Item(plan.source, ir.Const(i)), Load(i), (plan.source,), (plan.kind,), kind)
-            out.append(ir.Assign(str(stmt.target), load, stmt.origin, kind=kind))
-            block, end = self.block(body, {**end, **self.noted({str(stmt.target): kind})})
-            out += block
-        last, end = self.block(stmt.orelse, end)
-        return (*out, *last), end
+    def written_out(self, stmt: ir.For) -> ir.Block | None:
+        """The turns of a loop over a few functions and objects of different classes; None for all other loops."""
+        source: Any = stmt.iterable
+        numbered = isinstance(source, ir.Call) and self.value(source.func)[1] == Known(enumerate)
+        if numbered and len(source.args) == 1 and not source.kwargs:
+            source = source.args[0]
+        if not isinstance(source, ir.Name) or numbered != isinstance(stmt.target, ir.Targets) or not is_straight(stmt):
+            return None
+        kind = self.env.get(source.id)
+        kind = None if kind is None or is_object(kind) else self.program.deep_kind(kind)
+        count = mixed_items(kind)
+        if count is None or self.program.escaped or (self.program.writes_places and isinstance(kind, ListOf)):
+            return None
+        key = id(stmt), count
+        if key not in self.spec.written_out:
+            self.spec.written_out[key] = turns(stmt, source, count, self.spec)
+        return self.spec.written_out[key]
 
     def loop(self, stmt: ir.Stmt, env: Env, once: Any) -> tuple[ir.Block, Env | None]:
         """Repeat a loop's body until the kinds at its head no longer change."""
@@ -387,8 +376,9 @@ class Inference(CallResolver):
                 if name == "enumerate":
                     return Enumerated(plans[0]), TupleOf((Int(), items[0]))
                 return Backwards(plans[0]), items[0]
-        if not ir.is_atom(iterable):
-            return self.over_moved(iterable)
+            if not ir.is_atom(iterable):
+                return Counting(), Unknown()
+        iterable = self.iterated(iterable, self.value(iterable)[1])
         kind = self.value(iterable)[1]
         deep = self.program.deep_kind(kind) if kind is not None else None
         return self.over(iterable, deep)

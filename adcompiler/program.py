@@ -111,8 +111,8 @@ class Spec:
     busy: bool = False
     settled: bool = False
     quiet: bool | None = None
-    unrolled: dict[int, list[ir.Block]] = field(default_factory=dict)
     pairs: dict[tuple[bool, ...], Any] = field(default_factory=dict)
+    written_out: dict[Any, ir.Block] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
     name_kinds: dict[str, Kind | None] = field(default_factory=dict)
 

@@ -642,9 +642,28 @@ def writes_a_new_field(m, x):
     return np.sum(m(x) * m.extra)
 
 
+class Half:
+    def __init__(self, w):
+        self.w = w
+
+    @property
+    def double(self):
+        return self.w * 2
+
+    @double.setter
+    def double(self, value):
+        self.w = value / 2
+
+
+def writes_a_property(h, x):
+    h.double = x * x
+    return h.w * h.double
+
+
 @pytest.mark.parametrize(
     "program",
     [
+        (writes_a_property, Half(2.0), 3.0),
         (collects, [Dense(1), Dense(2)], X),
         (collects, [Dense(1), Relu(), Scaled(2)], X),
         (collects_methods, Dense(), X),
@@ -874,3 +893,58 @@ class Described:
 def test_descriptors():
     """A descriptor of the user's is the method that it defines."""
     check(lambda d: d.rate * 2, Described(1.5))
+
+
+class Layers:
+    def __init__(self, *layers):
+        self.layers = list(layers)
+
+    def __iter__(self):
+        return iter(self.layers)
+
+    def __len__(self):
+        return len(self.layers)
+
+    def __getitem__(self, i):
+        return self.layers[i]
+
+
+def over_layers(layers, x):
+    for layer in layers:
+        x = layer(x)
+    for i, layer in enumerate(layers):
+        if i < len(layers) - 1:
+            x = x + layer(x)
+    for i in range(len(layers)):
+        x = x * layers[i](x)
+    return layers[-1](layers[0](x))
+
+
+@pytest.mark.parametrize("layers", [(Dense(1), Dense(2)), (Dense(1), Relu(), Scaled(2))], ids=["alike", "mixed"])
+def test_objects_as_containers(layers):
+    """A class that hands out the items of its list is looped over and read like the list."""
+    check(over_layers, Layers(*layers), X)
+
+
+def mixed_loops(layers, fs, x):
+    for i, layer in enumerate(layers):
+        x = layer(x) * (i + 1)
+        if np.sum(x) > 1e6:
+            return x
+    for f in fs:
+        x = f(x)
+    else:
+        x = x * 2
+    for f in fs:
+        if np.sum(x) > 1e6:
+            break
+        x = f(x)
+    return layers[-1](x)
+
+
+def test_mixed_loops():
+    """A short loop over functions and objects of different classes is written out, unless a turn may end it."""
+    check(mixed_loops, [Dense(1), Relu(), Dense(2)], [np.tanh, Dense(3), square], X)
+    text = differentiable(mixed_loops).source([Dense(1), Relu()], [square], X, wrt="x")
+    assert "layer = layers[1]" in text
+    assert "square_forward" in text

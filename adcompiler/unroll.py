@@ -1,0 +1,73 @@
+"""Short loops over functions and objects of different classes, written out turn by turn.
+
+In a loop such an item is of no kind in particular, and every use of it would be left to the run time; written out,
+each turn has a layer whose class is known.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from adcompiler import ir
+from adcompiler.closed import with_names
+from adcompiler.lattice import Closure, Kind, Known, ListOf, TupleOf, Unknown, is_object, join
+from adcompiler.program import Spec
+
+_MOST_TURNS = 12
+
+
+def turns(stmt: ir.For, source: ir.Expr, count: int, spec: Spec) -> ir.Block:
+    """The turns of a loop over `source`, one after the other; statements and temporaries of each are new."""
+    temporaries = ir.bound_in(stmt.body) - spec.function.locals
+    item, number = stmt.target, None
+    if isinstance(item, ir.Targets):
+        number, item = item.items
+    out: list[ir.Stmt] = []
+    for i in range(count):
+        if isinstance(number, str):
+            out.append(ir.Assign(number, ir.Const(i), stmt.origin))
+        assert isinstance(item, str)
+        out.append(ir.Assign(item, ir.Item(source, ir.Const(i)), stmt.origin))
+        names = {name: spec.names.fresh("t") for name in sorted(temporaries)}
+        out += _copied(with_names(stmt.body, names))
+    return (*out, *_copied(stmt.orelse))
+
+
+def mixed_items(kind: Kind | None) -> int | None:
+    """How many functions or objects a short container holds that have no common kind; None if it is none of these."""
+    items = kind.items if isinstance(kind, TupleOf | ListOf) else None
+    if not items or len(items) > _MOST_TURNS:
+        return None
+    merged: Kind | None = None
+    for k in items:
+        if not (is_object(k) or isinstance(k, Closure) or (isinstance(k, Known) and callable(k.value))):
+            return None
+        merged = join(merged, k)
+    return len(items) if isinstance(merged, Unknown) else None
+
+
+def is_straight(stmt: ir.For) -> bool:
+    """Whether no turn of a loop ends before its time, and its targets are a name, or a number and a name."""
+    target: Any = stmt.target
+    plain = isinstance(target, str) or (len(target.items) == 2 and all(isinstance(t, str) for t in target.items))
+    return plain and not _leaves_early(stmt.body)
+
+
+def _leaves_early(block: ir.Block) -> bool:
+    for stmt in block:
+        if isinstance(stmt, ir.Break | ir.Continue):
+            return True
+        if not isinstance(stmt, ir.For | ir.While) and any(map(_leaves_early, ir.blocks(stmt))):
+            return True
+    return False
+
+
+def _copied(block: ir.Block) -> list[Any]:
+    """The same statements as new objects: what is found out about a statement belongs to it alone."""
+    out: list[Any] = []
+    for stmt in block:
+        blocks = ir.blocks(stmt)
+        holder: Any = stmt
+        out.append(ir.with_blocks(stmt, tuple(tuple(_copied(b)) for b in blocks)) if blocks else replace(holder))
+    return out
