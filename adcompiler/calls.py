@@ -30,6 +30,7 @@ from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime.dynamic import without_rule
 from adcompiler.runtime.marks import stop_gradient
+from adcompiler.runtime.patterns import pattern_attribute, pattern_name, rest_of
 from adcompiler.transfer import result_kind
 
 _EFFECTS_ONLY = ("logging", "warnings", "time", "sys", "os", "io", "tqdm", "datetime", "json", "builtins")
@@ -141,16 +142,34 @@ class CallResolver(NewObjectResolver):
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
             return self.apply(expr, InertCall("stop_gradient"), operands, kinds, kind)
-        if function is isinstance and len(kinds) == 2:
-            return self.apply(expr, InertCall("a test"), expr.args, kinds, isinstance_kind(*kinds))
         found = (
-            self.on_places(expr, function, kinds)
+            self._matched(expr, function, kinds)
+            or self.on_places(expr, function, kinds)
             or self._on_objects(expr, function, kinds)
             or self._constructed(expr, function, kinds)
         )
         if found is not None:
             return found
         return self._keyed(expr, function, expr.args, kinds, name)
+
+    def _matched(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
+        """`isinstance`, and what else `match` asks for; None for all other functions."""
+        if function is isinstance and len(kinds) == 2:
+            return self.apply(expr, InertCall("a test"), expr.args, kinds, isinstance_kind(*kinds))
+        if function is pattern_attribute and isinstance(kinds[1], Known):
+            # A positional sub-pattern is matched with an attribute, or with the subject itself.
+            subject, _, index = expr.args
+            name = pattern_name(kinds[1].value, index.value)  # type: ignore[attr-defined]
+            return self.value(subject if name is None else ir.Attr(subject, name))
+        if function in (rest_of, pattern_attribute):
+            callee = self.missing(
+                UnsupportedSyntaxError,
+                "a pattern with **rest" if function is rest_of else "a pattern with a class that is not known",
+                "It has no derivative yet.",
+                "Load the items or attributes by their names.",
+            )
+            return self.apply(expr, callee, expr.args, kinds, Unknown())
+        return None
 
     def _keyed(self, expr: ir.Call, key: Any, args: tuple[ir.Expr, ...], kinds: list[Any], name: str) -> Resolved:
         """A call whose function (or method descriptor) is `key`: rule, no derivative, source, or refusal."""

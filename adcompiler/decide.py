@@ -72,6 +72,8 @@ def isinstance_kind(value: Kind, classes: Kind) -> Kind:
             return Known(issubclass(np.ndarray, cls))
         case TupleOf(_, found_class) | Instance(found_class):
             return Known(issubclass(found_class, cls))
+        case DictOfKinds():
+            return Known(issubclass(dict, cls))
         case ListOf(tuple(), _):
             return Known(issubclass(list, cls))
         case Scalar():

@@ -146,6 +146,8 @@ class OperationResolver(RuleResolver, PlaceResolver):
         if op in ("is", "is not"):
             same = identical(*kinds)
             return IntArray(0, ()) if same is None else Known(same if op == "is" else not same)
+        if op in ("==", "!=") and all(isinstance(k, Known) and type(k.value) in (str, bytes) for k in kinds):
+            return Known((kinds[0].value == kinds[1].value) == (op == "=="))
         if op in ("in", "not in") or numeric(kinds[0]) is None or numeric(kinds[1]) is None:
             return Inert() if any(isinstance(k, Unknown) for k in kinds) else IntArray(0, ())
         return broadcast_kind(kinds, self.fresh, True, float_result=False)
