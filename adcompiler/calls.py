@@ -13,6 +13,7 @@ from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
     Closure,
+    DictOfKinds,
     Inert,
     Int,
     Kind,
@@ -161,15 +162,35 @@ class CallResolver(NewObjectResolver):
             subject, _, index = expr.args
             name = pattern_name(kinds[1].value, index.value)  # type: ignore[attr-defined]
             return self.value(subject if name is None else ir.Attr(subject, name))
-        if function in (rest_of, pattern_attribute):
+        if function is rest_of and isinstance(expr.args[0], ir.Name):
+            return self._rest(expr, kinds)
+        if function is pattern_attribute:
             callee = self.missing(
                 UnsupportedSyntaxError,
-                "a pattern with **rest" if function is rest_of else "a pattern with a class that is not known",
-                "It has no derivative yet.",
-                "Load the items or attributes by their names.",
+                "a pattern with a class that is not known",
+                "Which attributes it stands for is found while compiling.",
+                "Name the attributes: `case C(x=...)`.",
             )
             return self.apply(expr, callee, expr.args, kinds, Unknown())
         return None
+
+    def _rest(self, expr: ir.Call, kinds: list[Any]) -> Resolved:
+        """What `**rest` of a pattern captures: a display, where the keys are known."""
+        whole = self.program.deep_kind(kinds[0])
+        if not can_be_active(whole):
+            return self.apply(expr, InertCall("no derivative"), expr.args, kinds, Inert())
+        given = [k.value for k in kinds[1:] if isinstance(k, Known)]
+        if isinstance(whole, DictOfKinds) and not self.program.escaped and len(given) == len(kinds) - 1:
+            left = [key for key in whole.keys if key not in given]
+            items = tuple((ir.Const(k), self._made(ir.Item(expr.args[0], ir.Const(k)))) for k in left)
+            return self.display(ir.DictOf(items))
+        callee = self.missing(
+            UnsupportedSyntaxError,
+            "the rest of a mapping whose keys are not known",
+            "It has no derivative yet.",
+            "Load the items by their keys.",
+        )
+        return self.apply(expr, callee, expr.args, kinds, Unknown())
 
     def _keyed(self, expr: ir.Call, key: Any, args: tuple[ir.Expr, ...], kinds: list[Any], name: str) -> Resolved:
         """A call whose function (or method descriptor) is `key`: rule, no derivative, source, or refusal."""

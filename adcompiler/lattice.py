@@ -379,7 +379,7 @@ def is_object(kind: Kind | None) -> bool:
 # --- join -------------------------------------------------------------------------------------------------
 
 
-def join(a: Kind | None, b: Kind | None, where: Hashable = None) -> Kind | None:  # noqa: C901  one case per form
+def join(a: Kind | None, b: Kind | None, where: Hashable = None) -> Kind | None:
     """The least kind above both; None is "no value yet".  `where` names the shape class of a join of classes."""
     if a is None or b is None or a == b:
         return b if a is None else a

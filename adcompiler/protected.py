@@ -205,8 +205,8 @@ class Protected(Reverser):
         region.saved[how] = None
         region.unset[how] = 0
         rest = tuple(skipped)
-        for n in reversed(range(len(blocks))):
-            if reverses[n] or (rest and (blocks[n] or n < len(stmt.handlers))):
+        for n, (_, code, start) in reversed([*enumerate(found)]):
+            if code or start != state:  # otherwise it does what is done where nothing ran
                 forwards[n].insert(0, ir.Assign(how, ir.Const(n + 1)))
                 rest = (ir.If(ir.Op("==", (ir.Name(how), ir.Const(n + 1))), tuple(reverses[n]), rest),)
         return forwards, list(rest), joined
