@@ -27,6 +27,7 @@ from adcompiler.callees import (
     Zipped,
 )
 from adcompiler.environment import Env, at_head, merge, part_of
+from adcompiler.errors import UnsupportedSyntaxError
 from adcompiler.handling import Handling
 from adcompiler.lattice import (
     Array,
