@@ -39,6 +39,7 @@ from adcompiler.callees import (
 )
 from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
 from adcompiler.escape import local_functions, rebound_after, rebound_between, rebound_late
+from adcompiler.handled import carries, lost
 from adcompiler.lattice import Closure, Inert, Unknown, can_be_active, is_scalar
 from adcompiler.lower import Lowering
 from adcompiler.places import is_mutable
@@ -118,6 +119,8 @@ class _Analysis:
         self.text: set[str] = set()
         self.heads: dict[int, Active] = {}
         self.shared = nonlocals(spec.function.source.node)
+        self.raising: list[set[str]] = []  # for each protected body around: what is active where it may be left
+        self.carried: set[str] = set()  # exceptions that may hold an active value, and what was read from them
 
     def run(self) -> Activity:
         start = {
@@ -160,8 +163,15 @@ class _Analysis:
                 break
             self.ever |= active
             self.found.before[id(stmt)] = active
+            self.may_raise(active)
             active = self.statement(stmt, active)
+        self.may_raise(active or frozenset())
         return active
+
+    def may_raise(self, active: Active) -> None:
+        """Note what is active at a place where an exception may leave the bodies around."""
+        for names in self.raising:
+            names |= active
 
     def statement(self, stmt: Any, active: Active) -> Active | None:  # noqa: C901  one case per form
         """The names active after a statement; None if control does not get there."""
@@ -184,6 +194,8 @@ class _Analysis:
             case ir.Opaque():
                 return self.opaque(stmt, active)
             case ir.Return():
+                if isinstance(stmt.value, ir.Name) and stmt.value.id in self.carried:
+                    raise lost(stmt)
                 self.found.result |= can_be_active(stmt.kind) and self.value(stmt.value, active, stmt)
                 self.kept_closures([stmt.kind], active, stmt)
                 return None
@@ -196,7 +208,9 @@ class _Analysis:
             case ir.If():
                 return self.join(self.block(stmt.body, active), self.block(stmt.orelse, active))
             case ir.With():
-                return self.block(stmt.body, active)
+                return self.context(stmt, active)
+            case ir.Try():
+                return self.handled(stmt, active)
             case ir.Collect():
                 return self.collect(stmt, active)
             case ir.Gather(target, _, into, body):
@@ -258,6 +272,58 @@ class _Analysis:
         self.kept_closures([stmt.kind], active, stmt)
         now = self.value(stmt.value, active, stmt) and can_be_active(stmt.kind)
         return active | {stmt.into} if now else active
+
+    def context(self, stmt: ir.With, active: Active) -> Active | None:
+        """A `with`: control may go on behind it from anywhere in its body, if it swallows exceptions."""
+        if self.value(stmt.item, active, stmt):
+            raise self.unsupported_context(stmt)
+        end, caught = self.protected(stmt.body, active - {stmt.target} if stmt.target else active)
+        return self.join(end, caught) if stmt.swallows else end
+
+    @staticmethod
+    def unsupported_context(stmt: ir.With) -> Exception:
+        return refuse(
+            UnsupportedSyntaxError,
+            "a context manager that carries a derivative",
+            stmt.origin,
+            "What it does with the value is not known.",
+            "Bind the value in a statement of its own.",
+        )
+
+    def protected(self, block: ir.Block, active: Active) -> tuple[Active | None, Active]:
+        """As `block`, and what is active where an exception in it is caught."""
+        self.raising.append(set(active))
+        end = self.block(block, active)
+        return end, frozenset(self.raising.pop())
+
+    def handled(self, stmt: ir.Try, active: Active) -> Active | None:
+        leaving = (self.breaks, self.continues)
+        for exits in leaving:
+            exits.append([])
+        self.raising.append(set(active))
+        end, caught = self.protected(stmt.body, active)
+        ends = [None if end is None else self.block(stmt.orelse, end)]
+        holds = carries(stmt.body, self.found.before, self.carried)
+        for handler in stmt.handlers:
+            name = {handler.name} if handler.name else set()
+            if holds:
+                self.carried |= name
+            if handler.test is not None:
+                self.value(handler.test, caught, handler)
+            end = self.block(handler.body, caught - name)
+            ends.append(None if end is None else end - name)
+        anywhere = frozenset(self.raising.pop())
+        final = self.block(stmt.final, anywhere)
+        changed = ir.bound_in(stmt.final)
+
+        def after(end: Active | None) -> Active | None:
+            return None if end is None or final is None else (end - changed) | (final & changed)
+
+        for exits in leaving:
+            left = exits.pop()
+            if exits:
+                exits[-1] += [a for a in map(after, left) if a is not None]
+        return after(self.join(*ends))
 
     def loop(self, stmt: Any, active: Active) -> Active | None:
         head = active | self.heads.get(id(stmt), frozenset())
@@ -344,7 +410,10 @@ class _Analysis:
         if isinstance(value, ir.Lambda):
             return bool(value.captures & (active | self.ever))
         if not isinstance(value, ir.Apply):
+            if isinstance(value, ir.Name) and value.id in self.carried and isinstance(stmt, ir.Assign):
+                self.carried.add(stmt.target)
             return self.atom(value, active)
+        self.carry(value, stmt)
         if isinstance(value.callee, InertCall | Iteration):
             return False
         self.refuse_text(value, stmt)
@@ -356,15 +425,25 @@ class _Analysis:
     def is_text(self, value: ir.Expr, active: Active) -> bool:
         """Whether a value is text that was made of active values."""
         if isinstance(value, ir.Verbatim):
-            return value.inert and bool(value.reads & (active | self.text))
+            return value.inert and bool(value.reads & (active | self.text | self.carried))
         if isinstance(value, ir.Name):
             return value.id in self.text
         match value:
             case ir.Apply(ir.Call(ir.Global(name)), InertCall(), args):
-                return name in ("str", "repr", "format", "ascii") and self.atom(args, active | self.text)
+                return name in ("str", "repr", "format", "ascii") and self.atom(args, active | self.text | self.carried)
             case ir.Apply(ir.Call(ir.Attr()), InertCall(), args, _, Inert()):
                 return self.atom(args, active | self.text)
         return False
+
+    def carry(self, value: ir.Apply, stmt: Any) -> None:
+        """What is read from an exception that may hold an active value must not be computed with."""
+        if not self.carried or not self.atom(value.args, frozenset(self.carried)):
+            return
+        load = isinstance(value.spelled, ir.Attr | ir.Item)
+        if load and isinstance(stmt, ir.Assign) and stmt.target not in self.spec.function.locals:
+            self.carried.add(stmt.target)
+        elif not isinstance(value.callee, InertCall):
+            raise lost(stmt)
 
     def refuse_text(self, value: ir.Apply, stmt: Any) -> None:
         """A number must not come back from text: its derivative would be lost."""
@@ -480,6 +559,8 @@ class _Analysis:
         if isinstance(stmt.node, gast.Assert):
             return active
         if (stmt.reads | stmt.writes) & active:
+            if stmt.error is not None:
+                raise stmt.error
             raise refuse(
                 UnsupportedSyntaxError,
                 f"{stmt.what} around differentiated values",

@@ -3,7 +3,7 @@
 The forward keeps the user's control flow and names; the backward walks it in reverse.  Every name has one cotangent,
 *taken* (and reset) where the name is bound, so that joins, loop-carried names and conditional definitions need nothing
 more.  What no cotangent reaches is not differentiated and saves nothing.  See `saving` for records, `bars` for
-the state of the cotangents, `reverse` for single operations.
+the state of the cotangents, `protected` for exceptions, `reverse` for single operations.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ from adcompiler.gathers import gathered
 from adcompiler.lattice import Int, Scalar, is_real, numeric
 from adcompiler.pair import Pair
 from adcompiler.program import Spec
+from adcompiler.protected import RESULT, Protected
 from adcompiler.records import Mark, Record, Top, with_records
-from adcompiler.reverse import Reverser
 from adcompiler.saving import Frame, Region, Saver, exits_of, region_of, with_copies
 from adcompiler.tracking import is_quiet
 from adcompiler.whiles import with_tests_inside
@@ -43,7 +43,7 @@ def pair_of(spec: Spec, mask: tuple[bool, ...]) -> Pair:
     return spec.pairs[mask]  # type: ignore[no-any-return]
 
 
-class Adjoint(Reverser):
+class Adjoint(Protected):
     """Writes one pair."""
 
     def __init__(self, pair: Pair, zeros: frozenset[str] = frozenset()) -> None:
@@ -57,7 +57,8 @@ class Adjoint(Reverser):
             spec.function.locals,
             names,
         )
-        found = definite(body, frozenset(spec.params))
+        self.protect(body)
+        found = definite(body, frozenset(spec.params), self.opened)
         user = spec.function.locals | spec.function.cells | frozenset(spec.params)
         names.reserve(["np", "math"])
         super().__init__(spec, names, Saver(names, found, user, spec.function.cells), alias(spec))
@@ -77,12 +78,18 @@ class Adjoint(Reverser):
         pair = self.pair
         region = region_of(None, self.body)
         pair.cotangent = self.names.unique("value_bar")
-        start: State = {}
+        self.bar_names[RESULT] = pair.cotangent
+        start: State = {RESULT: Bar()} if self.cancels else {}
         self.exit_states.append({ir.Return: start})
+        if None in self.opened:
+            region.open = True
+            pair.record = self.names.unique("saved")
         self.regions.append(region)
         if _needs_marker(self.body):
             region.marker = self.names.fresh("at")
             region.saved[region.marker] = None
+            if region.open:
+                region.unset[region.marker] = 0
         forward, backward, state = self.block(self.body, start, region, top=True)
         backward += self.finish_paths(state)
         pair.saved = tuple(region.saved)
@@ -116,16 +123,23 @@ class Adjoint(Reverser):
         outs: list[Code] = [[] for _ in block]
         reverse: Code = []
         state = dict(out)
-        for i in reversed(range(len(block))):
-            frame.index = i
-            stmt = block[i]
-            if ir.blocks(stmt):
-                reverse += self.materialise_all(state, after=True)
-            exits = [region.exits[id(s)] for s in exits_of((stmt,), False) if id(s) in region.exits]
-            if exits and region.marker is not None and not isinstance(stmt, ir.Return | ir.Break | ir.Continue):
-                reverse, state = self.guarded(region, max(exits), reverse, state, out)
-            outs[i], code, state = self.statement(stmt, state, region)
-            reverse += self.commented(stmt, code)
+        for unit in reversed(self.units(block)):
+            last, before, code = block[unit[-1]], state, []
+            for i in reversed(unit):
+                frame.index = i
+                stmt = block[i]
+                if ir.blocks(stmt):
+                    code += self.materialise_all(state, after=True)
+                exits = [region.exits[id(s)] for s in exits_of((stmt,), False) if id(s) in region.exits]
+                if exits and region.marker is not None and not isinstance(stmt, ir.Return | ir.Break | ir.Continue):
+                    reverse, state = self.guarded(region, max(exits), reverse + code, state, out)
+                    code = []
+                outs[i], part, state = self.statement(stmt, state, region)
+                code += self.commented(stmt, part)
+            if self.sequences[-1] is not None and not ir.blocks(last):
+                code += self.materialise_all(state, after=False)
+                code, state = self.step(last, code, state, before, frame, outs[unit[-1]])
+            reverse += code
         if block:
             reverse += self.materialise_all(state, after=False)
         self.saver.frames.pop()
@@ -149,6 +163,7 @@ class Adjoint(Reverser):
     def statement(self, stmt: Any, state: State, region: Region) -> tuple[Code, Code, State]:
         """The forward of a statement, its reverse, and the cotangents before it."""
         self.stmt, self.active = stmt, self.activity.before.get(id(stmt), frozenset())
+        self.check(stmt)
         method = getattr(self, "stmt_" + type(stmt).__name__, None)
         if method is None:
             return [stmt], [], state
@@ -178,16 +193,9 @@ class Adjoint(Reverser):
         reverse = ir.If(test, tuple(r_body), tuple(r_orelse))
         return [*before, replace(stmt, body=tuple(body), orelse=tuple(orelse))], [reverse], joined
 
-    def stmt_With(self, stmt: ir.With, state: State, region: Region) -> tuple[Code, Code, State]:
-        body, code, state = self.block(stmt.body, state, region)
-        # The reverse runs under the same contexts, unless they are made from values that would have to be kept.
-        again = not any(set(ir.reads(item)) for item in stmt.items)
-        reverse: Code = ([replace(stmt, body=tuple(code))] if again else code) if code else []
-        return [replace(stmt, body=tuple(body))], reverse, state
-
     def exit_test(self, body: ir.Block, region: Region) -> ir.Expr | None:
         """A test of the exit marker that says whether a branch was taken, if the branch always leaves."""
-        if region.marker is None or not ir.leaves(body):
+        if region.marker is None or not ir.leaves(body) or any(isinstance(s, ir.Try) for s in ir.statements(body)):
             return None
         numbers = [region.exits[id(s)] for s in exits_of(body, False) if id(s) in region.exits]
         if len(numbers) != 1:
@@ -197,14 +205,18 @@ class Adjoint(Reverser):
     def stmt_Return(self, stmt: ir.Return, state: State, region: Region) -> tuple[Code, Code, State]:
         state = self.left(state, self.exit_states[0][ir.Return])
         reverse: Code = []
-        if isinstance(stmt.value, ir.Name) and stmt.value.id in self.active:
+        seed = self.take(RESULT, state) if self.cancels else Bar()
+        if seed is not None and isinstance(stmt.value, ir.Name) and stmt.value.id in self.active:
             if not self.has_places(stmt.kind):
-                self.add(stmt.value.id, ir.Name(self.pair.cotangent), state, reverse, maybe=self.tracks, kind=stmt.kind)
+                unsure = seed.maybe or self.tracks
+                self.add(stmt.value.id, ir.Name(self.pair.cotangent), state, reverse, maybe=unsure, kind=stmt.kind)
         forward = [*self.marked(stmt), stmt]
         return forward, reverse, state
 
     def left(self, here: State, beyond: State) -> State:
         """The cotangents at an exit: those where it leads to, and the buffers and sums that are already there."""
+        if self.around or self.cancels or self.sequences[-1] is not None:
+            return here
         head = self.exit_states[-1].get(ir.Continue, {})
         made = {name: bar for name, bar in (here | head).items() if not bar.maybe}
         return beyond | {name: bar for name, bar in made.items() if bar.owned or name not in beyond}
@@ -215,7 +227,7 @@ class Adjoint(Reverser):
         for region in reversed(self.regions):
             if id(stmt) in region.exits:
                 out.append(Mark(region, region.exits[id(stmt)]))
-                if region.loop is not None:
+                if region.loop is not None and not region.open:
                     out.append(Record(region))
         if isinstance(stmt, ir.Return):
             out.append(Record(self.regions[0]))
@@ -259,8 +271,13 @@ class Adjoint(Reverser):
             return [replace(stmt, body=tuple(body), orelse=tuple(orelse))], reverse, state
         start = self.prepare(state, head)
         back, before = self.backwards(stmt, inner, code)
+        if inner.open:
+            body = [ir.Try(tuple(body), (), (), (Record(inner),))]
         forward = [*before, replace(stmt, body=(Top(inner), *body), orelse=tuple(orelse))]
-        return forward, [*reverse, *start, *back], head
+        back = [*start, *back]
+        if self.sequences[-1] is not None:
+            back, head = self.if_begun(inner.trace, back, head, state)
+        return forward, [*reverse, *back], head
 
     def orelse(self, stmt: Any, state: State, region: Region) -> tuple[Code, Code, State]:
         """The `else` of a loop: its reverse runs if the loop was not left by `break`."""
@@ -283,9 +300,14 @@ class Adjoint(Reverser):
         self.regions.append(inner)
         self.exit_states.append({ir.Break: broken, ir.Continue: head})
         self.owned_requests.append(set())
-        if _needs_marker(stmt.body):
-            inner.marker = self.names.fresh("at")
-            inner.saved[inner.marker] = None
+        inner.open = id(stmt) in self.opened
+        if inner.open:
+            self.begin(stmt.body, inner)
+        else:
+            self.sequences.append(None)
+            if _needs_marker(stmt.body):
+                inner.marker = self.names.fresh("at")
+                inner.saved[inner.marker] = None
         inner.trace = self.names.fresh("trace")
         frame = Frame((stmt,), inner)
         self.saver.frames.append(frame)
@@ -302,7 +324,8 @@ class Adjoint(Reverser):
         self.saver.frames.pop()
         self.exit_states.pop()
         self.regions.pop()
-        if not ir.leaves(stmt.body):
+        self.sequences.pop()
+        if not ir.leaves(stmt.body) and not inner.open:
             body += [Mark(inner, len(inner.exits) + 1), Record(inner)]
         return body, code, end, requests
 
@@ -319,13 +342,13 @@ class Adjoint(Reverser):
         """The reverse loop, and what the forward needs before the loop."""
         if not inner.saved:
             trips = ir.Name(inner.trace)
-            self.saver.mark(inner.trace)
+            self.saver.mark(inner.trace, 0)
             before: Code = [ir.Assign(inner.trace, ir.Const(0))]
             header = ir.Call(RANGE, (trips,))
             count: ir.Expr = trips
             target: ir.Target = self.junk
         else:
-            self.saver.mark(inner.trace)
+            self.saver.mark(inner.trace, ())
             before = [ir.Assign(inner.trace, ir.Seq("list", ()))]
             header = ir.Call(REVERSED, (ir.Name(inner.trace),))
             count = ir.Call(LEN, (ir.Name(inner.trace),))
@@ -343,15 +366,15 @@ class Adjoint(Reverser):
 
     def snapshot(self) -> Any:
         """What a dry run of a loop body may change."""
-        frames = [(f, dict(f.copies), {k: list(v) for k, v in f.kept.items()}) for f in self.saver.frames]
+        frames = [(f, f.noted()) for f in self.saver.frames]
         regions = [(r, dict(r.saved), dict(r.unset)) for r in self.regions]
         return frames, regions, copy.deepcopy(self.names), dict(self.bar_names), dict(self.counters)
 
     def restore(self, kept: Any) -> None:
         """Forget a dry run."""
         frames, regions, names, bar_names, counters = kept
-        for frame, copies, values in frames:
-            frame.copies, frame.kept = copies, values
+        for frame, noted in frames:
+            frame.copies, frame.kept, frame.late, frame.marks = noted
         for region, saved, unset in regions:
             region.saved, region.unset = saved, unset
         self.names.__dict__.update(names.__dict__)

@@ -142,6 +142,7 @@ class _Builder:
         self.env: Env = {}
         self.stmt: Any = None
         self.leaving: list[list[Env]] = []
+        self.raising: list[list[Env]] = []
 
     def run(self) -> Aliases:
         a = self.a
@@ -169,6 +170,34 @@ class _Builder:
             self.a.before[id(stmt)] = dict(self.env)
             self.stmt = stmt
             self.statement(stmt)
+            for envs in self.raising:
+                envs.append(dict(self.env))
+
+    def protected(self, block: ir.Block) -> list[Env]:
+        """Go through a block; what names refer to wherever an exception may leave it."""
+        self.raising.append([dict(self.env)])
+        self.block(block)
+        return self.raising.pop()
+
+    def handled(self, stmt: ir.Try) -> None:
+        """Go on behind a `try`: its handlers start anywhere in its body, its `finally` anywhere in all of it."""
+        self.raising.append([dict(self.env)])
+        if self.leaving:
+            self.leaving.append([])
+        caught = self.protected(stmt.body)
+        self.block(stmt.orelse)
+        ends = [self.env]
+        for handler in stmt.handlers:
+            self.meet(*caught)
+            self.stmt = stmt
+            if handler.name is not None:
+                self.bind(handler.name)
+            self.block(handler.body)
+            ends.append(self.env)
+        self.meet(*self.raising.pop(), *ends)
+        self.block(stmt.final)
+        if self.leaving and self.leaving.pop():
+            self.leaving[-1].append(dict(self.env))
 
     def meet(self, *envs: Env) -> None:
         """Go on with what several paths agree on; definitions of one name that differ are unified."""
@@ -254,8 +283,15 @@ class _Builder:
                 self.opaque(stmt)
             case ir.If():
                 self.branch(stmt)
-            case ir.With(_, body):
-                self.block(body)
+            case ir.With(item, target):
+                self.links(item, Inert())
+                if target is not None:
+                    self.bind_all((target,), [OUTSIDE])
+                left = self.protected(stmt.body)
+                if stmt.swallows:
+                    self.meet(*left, self.env)
+            case ir.Try():
+                self.handled(stmt)
             case ir.Collect(into, value):
                 self.link(self.env[into], value)
             case ir.Gather(target, _, into, body):

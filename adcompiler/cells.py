@@ -53,7 +53,9 @@ def _binds_otherwise(node: gast.AST, names: frozenset[str]) -> bool:
     match node:
         case gast.FunctionDef() | gast.AsyncFunctionDef() | gast.ClassDef():
             return node.name in names
-        case gast.Import() | gast.ImportFrom() | gast.ExceptHandler() | gast.MatchAs() | gast.MatchStar():
+        case gast.ExceptHandler():
+            return node.name is not None and node.name.id in names
+        case gast.Import() | gast.ImportFrom() | gast.MatchAs() | gast.MatchStar():
             return any(n in names for n in bindings(node))
         case gast.NamedExpr():
             return node.target.id in names

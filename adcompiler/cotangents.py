@@ -201,8 +201,10 @@ class Cotangents:
         key = ("global", name)
         if key not in frame.copies:
             kept = self.names.fresh(name + "_")
-            frame.copies[key] = (kept, 0, ir.Global(name))
+            frame.copies[key] = (kept, 0, ir.Global(name), False)
             frame.region.saved[kept] = None
+            if frame.region.open:
+                frame.region.unset[kept] = None
         return frame.copies[key][0]
 
     def snapshot_for(self, name: str, kind: Kind | None, after: bool = False) -> Any:

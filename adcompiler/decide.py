@@ -46,6 +46,8 @@ LIBRARIES = ("numpy", "scipy", "cupy", "cupyx", "adcompiler")
 # Values of which there is one only, so that identity can be decided when compiling.
 _ONE_OF_A_KIND = (type, types.ModuleType, types.NoneType, enum.Enum)
 
+_TEXT = (str, bytes)
+
 # --- tests ------------------------------------------------------------------------------------------------
 
 
@@ -56,6 +58,17 @@ def identical(a: Kind, b: Kind) -> bool | None:
             return a.value is b.value
     for x, y in ((a, b), (b, a)):
         if isinstance(x, Known) and x.value is None and not isinstance(y, Unknown | Inert | Known):
+            return False
+    return None
+
+
+def equal(a: Kind, b: Kind) -> bool | None:
+    """Whether two values are surely equal, surely not, or unknown: known text, and containers beside literals."""
+    if isinstance(a, Known) and isinstance(b, Known):
+        return a.value == b.value if type(a.value) in _TEXT and type(b.value) in _TEXT else None
+    for x, y in ((a, b), (b, a)):
+        container = isinstance(x, DictOfKinds) or (isinstance(x, Observed) and type(x.value) in (list, tuple, dict))
+        if container and isinstance(y, Known) and type(y.value) in (*_TEXT, int, float, bool, type(None)):
             return False
     return None
 
@@ -72,6 +85,8 @@ def isinstance_kind(value: Kind, classes: Kind) -> Kind:
             return Known(issubclass(np.ndarray, cls))
         case TupleOf(_, found_class) | Instance(found_class):
             return Known(issubclass(found_class, cls))
+        case DictOfKinds():
+            return Known(issubclass(dict, cls))
         case ListOf(tuple(), _):
             return Known(issubclass(list, cls))
         case Scalar():

@@ -1,7 +1,8 @@
 """Definite assignment: the names that are surely bound before each statement and wherever a record is built.
 
 A record (the tuple of values saved for the reverse) is built at the end of a loop body and at every exit from it, and
-at every return of the function.  A user's name may be put into it only if it is bound there on all paths.
+at every return of the function.  A user's name may be put into it only if it is bound there on all paths.  An *open*
+record (see `protected`) may be built after any statement: for it only what is bound at the start counts.
 """
 
 from __future__ import annotations
@@ -20,15 +21,20 @@ class Definite:
 
     before: dict[int, Bound] = field(default_factory=dict)
     at_record: dict[int | None, Bound] = field(default_factory=dict)
+    opened: frozenset[int | None] = frozenset()
 
     def record(self, loop: int | None, bound: Bound) -> None:
         """Note one more place where the record of a loop is built."""
+        if loop in self.opened:
+            return
         self.at_record[loop] = self.at_record.get(loop, bound) & bound
 
 
-def definite(body: ir.Block, params: Bound) -> Definite:
-    """Definite assignment in a function's body."""
-    found = Definite()
+def definite(body: ir.Block, params: Bound, opened: frozenset[int | None] = frozenset()) -> Definite:
+    """Definite assignment in a function's body; `opened` are the loops (None: the function) whose records are open."""
+    found = Definite(opened=opened)
+    if None in opened:
+        found.at_record[None] = params - _unbound(body)
     _block(body, params, found, ())
     return found
 
@@ -56,7 +62,11 @@ def _statement(stmt: Any, bound: Bound, found: Definite, loops: tuple[int, ...])
             b = _block(stmt.orelse, bound, found, loops)
             return b if a is None else a if b is None else a & b
         case ir.With():
-            return _block(stmt.body, bound, found, loops)
+            inside = bound | ({stmt.target} if stmt.target else set())
+            end = _block(stmt.body, inside, found, loops)
+            return inside - _unbound(stmt.body) if stmt.swallows else end
+        case ir.Try():
+            return _try(stmt, bound, found, loops)
         case ir.For() | ir.While():
             return _loop(stmt, bound, found, loops)
         case ir.Delete(names):
@@ -66,8 +76,35 @@ def _statement(stmt: Any, bound: Bound, found: Definite, loops: tuple[int, ...])
     return bound | ir.bound(stmt)
 
 
+def _unbound(block: ir.Block) -> set[str]:
+    """The names that a block may unbind: deleted ones, and those of exceptions."""
+    names: set[str] = set()
+    for stmt in ir.statements(block):
+        match stmt:
+            case ir.Delete(deleted):
+                names |= set(deleted)
+            case ir.Try(_, handlers):
+                names |= {h.name for h in handlers if h.name is not None}
+    return names
+
+
+def _try(stmt: ir.Try, bound: Bound, found: Definite, loops: tuple[int, ...]) -> Bound | None:
+    caught = bound - _unbound((stmt,))
+    end = _block(stmt.body, bound, found, loops)
+    ends = [None if end is None else _block(stmt.orelse, end, found, loops)]
+    for handler in stmt.handlers:
+        name = {handler.name} if handler.name else set()
+        end = _block(handler.body, caught | name, found, loops)
+        ends.append(None if end is None else end - name)
+    reached = [e for e in ends if e is not None]
+    final = _block(stmt.final, caught, found, loops)
+    if final is None or not reached:
+        return None
+    return (frozenset.intersection(*reached) - _unbound(stmt.final)) | (final - caught)
+
+
 def _loop(stmt: Any, bound: Bound, found: Definite, loops: tuple[int, ...]) -> Bound | None:
-    deleted = {n for s in ir.statements((stmt,)) if isinstance(s, ir.Delete) for n in s.names}
+    deleted = _unbound((stmt,))
     inner = (*loops, id(stmt))
     entry = bound - deleted
     if isinstance(stmt, ir.While):
@@ -75,6 +112,8 @@ def _loop(stmt: Any, bound: Bound, found: Definite, loops: tuple[int, ...]) -> B
         start = entry
     else:
         start = entry | set(ir.target_names(stmt.target))
+    if id(stmt) in found.opened:
+        found.at_record[id(stmt)] = start - deleted
     end = _block(stmt.body, start, found, inner)
     if end is not None:
         found.record(id(stmt), end)

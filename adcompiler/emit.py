@@ -195,8 +195,26 @@ class Emitter:
         return self.block(block) or [gast.Pass()]
 
     def stmt_With(self, stmt: ir.With) -> gast.AST:
-        items = [gast.withitem(context_expr=self.expr(i), optional_vars=None) for i in stmt.items]
-        return gast.With(items=items, body=self.body(stmt.body), type_comment=None)
+        items, body = [self.context(stmt)], stmt.body
+        while len(body) == 1 and isinstance(body[0], ir.With) and body[0].origin == stmt.origin:
+            items.append(self.context(body[0]))
+            body = body[0].body
+        return gast.With(items=items, body=self.body(body), type_comment=None)
+
+    def context(self, stmt: ir.With) -> gast.AST:
+        """One item of a `with`."""
+        target = None if stmt.target is None else store(stmt.target)
+        return gast.withitem(context_expr=self.expr(stmt.item), optional_vars=target)
+
+    def stmt_Try(self, stmt: ir.Try) -> gast.AST:
+        body, handlers = self.body(stmt.body), [self.handler(h) for h in stmt.handlers]
+        return gast.Try(body=body, handlers=handlers, orelse=self.block(stmt.orelse), finalbody=self.block(stmt.final))
+
+    def handler(self, handler: ir.Handler) -> gast.AST:
+        """One `except` clause."""
+        test = None if handler.test is None else self.expr(handler.test)
+        name = None if handler.name is None else store(handler.name)
+        return gast.ExceptHandler(type=test, name=name, body=self.body(handler.body))
 
     def stmt_For(self, stmt: ir.For) -> gast.AST:
         return gast.For(
@@ -227,7 +245,7 @@ class Emitter:
         return gast.Return(value=self.expr(stmt.value))
 
     def stmt_Clear(self, stmt: ir.Clear) -> gast.AST:
-        return gast.Assign(targets=[store(n) for n in stmt.names], value=constant(None), type_comment=None)
+        return gast.Assign(targets=[store(n) for n in stmt.names], value=constant(stmt.value), type_comment=None)
 
     def stmt_Delete(self, stmt: ir.Delete) -> gast.AST:
         targets = [gast.Name(id=n, ctx=gast.Del(), annotation=None, type_comment=None) for n in stmt.names]

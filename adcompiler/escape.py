@@ -91,4 +91,8 @@ def _own(stmt: ir.Stmt) -> set[str]:
             return {name}
         case ir.Opaque():
             return set(stmt.writes)
+        case ir.With(_, str() as target):
+            return {target}
+        case ir.Try(_, handlers):
+            return {h.name for h in handlers if h.name is not None}
     return set()

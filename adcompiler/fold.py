@@ -68,6 +68,8 @@ class _Folder:
                         self.reads[target] += 2
                 case ir.Unpack(target) | ir.For(target):
                     self.writes.update(ir.target_names(target))
+                case ir.Try() | ir.With():
+                    self.writes.update(ir.bound(ir.with_blocks(stmt, ((),) * len(ir.blocks(stmt)))))
                 case ir.Clear(names) | ir.Delete(names):
                     self.writes.update({n: 2 for n in names})
                 case ir.Opaque():
@@ -114,6 +116,11 @@ class _Folder:
             if whole is stmt:
                 break
             stmt = replace(whole, body=stmt.body[1:])
+        match stmt:
+            case ir.With(_, str() as held, (ir.Assign(target, ir.Name(value)), *body)) if (
+                held == value and self.is_once(held)
+            ):
+                stmt = replace(stmt, target=target, body=tuple(body))
         if isinstance(stmt, ir.While) and stmt.head:
             head = list(stmt.head)
             pending = 0
@@ -125,12 +132,15 @@ class _Folder:
 
     def is_part(self, stmt: ir.Stmt) -> bool:
         """Whether a statement unpacks a temporary that nothing else reads."""
-        name = stmt.value.id if isinstance(stmt, ir.Unpack) and isinstance(stmt.value, ir.Name) else ""
+        return isinstance(stmt, ir.Unpack) and isinstance(stmt.value, ir.Name) and self.is_once(stmt.value.id)
+
+    def is_once(self, name: str) -> bool:
+        """Whether a name is a temporary that is written once and read once."""
         return name not in self.keep and self.writes[name] == 1 and self.reads[name] == 1
 
     def nest(self, stmt: ir.Stmt, out: list[ir.Stmt], pending: int) -> tuple[ir.Stmt, int]:
         """A statement with the temporaries before it folded in; they are taken from the end of `out`."""
-        if isinstance(stmt, ir.While | ir.With | ir.Opaque | ir.Define) or not pending:
+        if isinstance(stmt, ir.While | ir.Try | ir.Opaque | ir.Define) or not pending:
             return stmt, 0
         exprs = ir.expressions(stmt)
         if len(exprs) != 1:

@@ -143,11 +143,33 @@ class While(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class With(Stmt):
-    """`with items: body`, for context managers that neither bind a name nor swallow exceptions (`np.errstate`)."""
+    """`with item as target: body`; `swallows` says that the context manager may end an exception of the body."""
 
-    items: tuple[Expr, ...]
+    item: Expr
+    target: str | None
     body: Block
-    node: Any
+    origin: Origin | None = None
+    swallows: bool = True
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Handler:
+    """`except test as name: body`."""
+
+    test: Expr | None
+    name: str | None
+    body: Block
+    origin: Origin | None = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Try(Stmt):
+    """`try: body`, its handlers, `else: orelse`, `finally: final`."""
+
+    body: Block
+    handlers: tuple[Handler, ...]
+    orelse: Block
+    final: Block
     origin: Origin | None = None
 
 
@@ -176,10 +198,11 @@ class Return(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Clear(Stmt):
-    """`a = b = None`: the compiler's own names, before something may leave them unset."""
+    """`a = b = None`: the compiler's own names, before something may leave them unset; markers get a `value`."""
 
     names: tuple[str, ...]
     origin: Origin | None = None
+    value: Any = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -247,6 +270,7 @@ class Opaque(Stmt):
     what: str
     origin: Origin | None = None
     leaves: bool = False
+    error: Exception | None = None  # why it has no other form, to be raised where it needs one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -276,10 +300,10 @@ def blocks(stmt: Stmt) -> tuple[Block, ...]:
             return body, orelse
         case For(_, _, body, orelse):
             return body, orelse
-        case With(_, body):
-            return (body,)
-        case Gather():
+        case With() | Gather():
             return (stmt.body,)
+        case Try(body, handlers, orelse, final):
+            return body, *(h.body for h in handlers), orelse, final
         case While(head, _, body, orelse):
             return head, body, orelse
     return ()
@@ -287,6 +311,10 @@ def blocks(stmt: Stmt) -> tuple[Block, ...]:
 
 def with_blocks(stmt: Stmt, new: tuple[Block, ...]) -> Stmt:
     """The statement with its blocks replaced, in the order of `blocks`."""
+    if isinstance(stmt, Try):
+        body, *arms, orelse, final = new
+        handlers = tuple(replace(h, body=b) for h, b in zip(stmt.handlers, arms, strict=True))
+        return replace(stmt, body=body, handlers=handlers, orelse=orelse, final=final)
     holder: Any = stmt
     names = [f.name for f in fields(holder) if f.name in ("head", "body", "orelse")]
     changed: Stmt = replace(holder, **dict(zip(names, new, strict=True)))
@@ -306,6 +334,10 @@ def bound(stmt: Stmt) -> frozenset[str]:
             own = (name,)
         case Opaque():
             own = tuple(stmt.writes)
+        case With(_, str() as target):
+            own = (target,)
+        case Try(_, handlers):
+            own = tuple(h.name for h in handlers if h.name is not None)
         case _:
             own = ()
     return frozenset(own).union(*(bound_in(b) for b in blocks(stmt)))
@@ -326,7 +358,9 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
         case For():
             return (stmt.iterable,)
         case With():
-            return stmt.items
+            return (stmt.item,)
+        case Try(_, handlers):
+            return tuple(h.test for h in handlers if h.test is not None)
         case Store():
             return stmt.value, stmt.place
         case Collect(_, value, None):
@@ -348,7 +382,9 @@ def map_expressions(stmt: Stmt, f: Callable[[Expr], Expr]) -> Stmt:
         case For():
             return replace(stmt, iterable=f(stmt.iterable))
         case With():
-            return replace(stmt, items=tuple(map(f, stmt.items)))
+            return replace(stmt, item=f(stmt.item))
+        case Try(_, handlers):
+            return replace(stmt, handlers=tuple(replace(h, test=h.test and f(h.test)) for h in handlers))
         case Store():
             place: Any = rebuild(stmt.place, f)
             return replace(stmt, value=f(stmt.value), place=place)
@@ -389,6 +425,8 @@ def _leaves(stmt: Stmt) -> bool:
             return stmt.leaves
         case If(_, body, orelse):
             return leaves(body) and leaves(orelse)
-        case With(_, body):
-            return leaves(body)
+        case With():
+            return leaves(stmt.body) and not stmt.swallows
+        case Try(body, handlers, orelse, final):
+            return leaves(final) or (leaves(body + orelse) and all(leaves(h.body) for h in handlers))
     return False

@@ -8,12 +8,10 @@ specialisation's function, out comes its body with every operation an `ir.Apply`
 from __future__ import annotations
 
 import sys
-import warnings
 from dataclasses import replace
 from typing import Any
 
 import gast
-import numpy as np
 
 from adcompiler import ir
 from adcompiler.callees import (
@@ -30,9 +28,9 @@ from adcompiler.callees import (
     PlaceCall,
     Zipped,
 )
-from adcompiler.calls import CallResolver
 from adcompiler.environment import Env, at_head, merge, part_of
-from adcompiler.errors import UnsupportedSyntaxError, refuse
+from adcompiler.errors import UnsupportedSyntaxError
+from adcompiler.handling import Handling
 from adcompiler.lattice import (
     Array,
     Closure,
@@ -70,14 +68,12 @@ def infer(spec: Spec) -> None:
     Inference(spec).run()
 
 
-class Inference(CallResolver):
-    """One traversal of a specialisation; `CallResolver` knows the operations."""
+class Inference(Handling):
+    """One traversal of a specialisation; `CallResolver` knows the operations, `Handling` knows `try` and `with`."""
 
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
         self.result: Kind | None = None
-        self.breaks: list[list[Env]] = []
-        self.continues: list[list[Env]] = []
         self.heads: dict[int, Env] = {}
         # Variables that a nested function rebinds: nothing is known of them.
         self.shared = nonlocals(spec.function.source.node)
@@ -110,11 +106,14 @@ class Inference(CallResolver):
         for stmt in block:
             if env is None:
                 break
+            self.may_raise(env)
             self.extra = []
             new, env = self.statement(stmt, env)
             out.extend(self.extra)
             out.extend(new)
         self.extra = outer
+        if env is not None:
+            self.may_raise(env)
         return tuple(out), env
 
     def statement(self, stmt: ir.Stmt, env: Env) -> tuple[ir.Block, Env | None]:
@@ -251,37 +250,6 @@ class Inference(CallResolver):
     def stmt_Continue(self, stmt: ir.Continue, env: Env) -> tuple[ir.Block, None]:
         self.continues[-1].append(env)
         return (stmt,), None
-
-    def stmt_With(self, stmt: ir.With, env: Env) -> tuple[ir.Block, Env | None]:
-        if not all(self.is_transparent(item) for item in stmt.items):
-            reads = frozenset(n for item in stmt.items for n in item.reads) | _reads_of(stmt.body)  # type: ignore[attr-defined]
-            opaque = ir.Opaque(stmt.node, reads, ir.bound_in(stmt.body), "a with statement", stmt.origin)
-            if any(isinstance(s, ir.Return | ir.Break | ir.Continue) for s in ir.statements(stmt.body)):
-                raise refuse(
-                    UnsupportedSyntaxError,
-                    "this with statement with a return, break or continue inside cannot be differentiated",
-                    stmt.origin,
-                    "Only np.errstate and warnings.catch_warnings are known to leave the body alone.",
-                    "Put the `with` around the call of the differentiated function.",
-                )
-            return self.stmt_Opaque(opaque, env)
-        body, end = self.block(stmt.body, env)
-        return (replace(stmt, body=body),), end
-
-    def is_transparent(self, item: Any) -> bool:
-        """Whether a context manager is known neither to swallow exceptions nor to change values."""
-        func = item.node.func if isinstance(item.node, gast.Call) else None
-        path: ir.Expr | None = None
-        names = []
-        while isinstance(func, gast.Attribute):
-            names.append(func.attr)
-            func = func.value
-        if isinstance(func, gast.Name) and not self.spec.function.locals & {func.id}:
-            path = ir.Global(func.id)
-        for name in reversed(names):
-            path = None if path is None else ir.Attr(path, name)
-        kind = None if path is None else self.value(path)[1]
-        return isinstance(kind, Known) and kind.value in (np.errstate, warnings.catch_warnings)
 
     # --- control flow -----------------------------------------------------------------------------------
 
@@ -440,10 +408,6 @@ class Inference(CallResolver):
 def _as_variable(kind: Kind | None) -> Kind | None:
     """The kind of a variable that may hold other values too: a literal number is any number."""
     return numeric(kind) or kind
-
-
-def _reads_of(block: ir.Block) -> frozenset[str]:
-    return frozenset(n for s in ir.statements(block) for e in ir.expressions(s) for n in ir.reads(e))
 
 
 def _is_decided(kind: Known) -> bool:

@@ -1,7 +1,7 @@
 """The user's function (gast) → IR in A-normal form, with the user's own control flow and names.
 
-Statements that have no form in the IR (`try`, `with`, `match`, imports, classes, ...) are kept verbatim as `Opaque`;
-whether they may stay is decided after activity, since inert ones may.
+Statements that have no form in the IR (imports, classes, `except*`, ...) are kept verbatim as `Opaque`, and so are
+`try`, `with` and `match` around such; whether they may stay is decided after activity, since inert ones may.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ import gast
 from adcompiler import ir
 from adcompiler.cells import with_cells
 from adcompiler.consumers import Consumers
-from adcompiler.errors import Origin
+from adcompiler.errors import Origin, UnsupportedSyntaxError
+from adcompiler.matching import Matching
 from adcompiler.names import Names
 from adcompiler.normalise import BINARY
 from adcompiler.parse import Source, origin_of
@@ -51,14 +52,19 @@ def lower(
     lowering = Lowering(source, scope, cells, names)
     lowering.globals = globals_ or {}
     lowering.assumed = set() if assumed is None else assumed
-    if scope.generator or isinstance(node, gast.AsyncFunctionDef):
-        raise lowering.unsupported(node, "a generator or coroutine", "Return a list or an array instead.")
+    if isinstance(node, gast.AsyncFunctionDef):
+        raise lowering.unsupported(node, "a coroutine (async def)", "Differentiate the plain functions that it calls.")
+    if scope.generator:
+        raise lowering.unsupported(node, "a generator", "Return a list or an array instead.")
     if isinstance(node, gast.Lambda):
         body = lowering.block(lambda: lowering.returns(node.body, node.body))
     else:
         body = lowering.body(node.body)
     body = (*_made_cells(own_cells, parameters(node), origin_of(node, source)), *body)
     return ir.Function(source.name, parameters(node), body, source, scope.bound, cells, origin_of(node, source))
+
+
+_COMPOUND = gast.If | gast.For | gast.While | gast.Try | gast.With | gast.Match
 
 
 def _made_cells(own: tuple[str, ...], params: tuple[str, ...], origin: Origin) -> ir.Block:
@@ -70,8 +76,8 @@ def _made_cells(own: tuple[str, ...], params: tuple[str, ...], origin: Origin) -
     )
 
 
-class Lowering(Consumers):
-    """Lowers statements; expressions are the base class's work."""
+class Lowering(Consumers, Matching):
+    """Lowers statements; comprehensions, iterators, `match` and expressions are the base classes' work."""
 
     depth = 0
 
@@ -89,39 +95,34 @@ class Lowering(Consumers):
         """Add the IR of one statement."""
         touched = {n for n in bindings(node) if n in self.scope.outer}
         method = getattr(self, "stmt_" + type(node).__name__, None)
-        if method is None or (touched and not isinstance(node, gast.If | gast.For | gast.While)):
-            self.opaque(node)
-        else:
-            method(node)
-
-    def stmt_With(self, node: gast.With) -> None:
-        if any(item.optional_vars is not None for item in node.items):
+        if method is None or (touched and not isinstance(node, _COMPOUND)):
             self.opaque(node)
             return
-        items = tuple(self.verbatim(item.context_expr, "a context manager") for item in node.items)
-        self.out.append(ir.With(items, self.body(node.body), node, self.origin(node)))
+        before = len(self.out)
+        try:
+            method(node)
+        except UnsupportedSyntaxError as error:
+            if not isinstance(node, gast.Try | gast.With | gast.Match):
+                raise
+            del self.out[before:]
+            self.opaque(node, error)
 
-    def opaque(self, node: gast.AST) -> None:
-        """Keep a statement as it stands, if control cannot leave through it."""
+    def opaque(self, node: gast.AST, error: Exception | None = None) -> None:
+        """Keep a statement as it stands, if control cannot leave through it; `error` says why it is not lowered."""
         what = _WHAT.get(type(node).__name__, "this statement")
         exits = (gast.Return, gast.Break, gast.Continue)
         if any(isinstance(d, exits) for d in own_nodes(node)):
-            raise self.unsupported(node, f"{what} with a return, break or continue inside", self.advice(node))
+            what = f"{what} with a return, break or continue inside"
+            raise error or self.unsupported(node, what, self.advice(node))
         writes = frozenset(n for n in bindings(node) if n not in self.scope.outer)
-        self.out.append(
-            ir.Opaque(node, self.local_reads(node), writes, what, self.origin(node), isinstance(node, gast.Raise))
-        )
+        leaves = isinstance(node, gast.Raise)
+        self.out.append(ir.Opaque(node, self.local_reads(node), writes, what, self.origin(node), leaves, error))
 
     @staticmethod
     def advice(node: gast.AST) -> str:
         """What to write instead of a statement that is not supported."""
-        match node:
-            case gast.Try():
-                return "Test for the condition with `if` instead of catching the exception."
-            case gast.With():
-                return "Put the `with` around the call of the differentiated function."
-            case gast.Match():
-                return "Write it with if/elif/else."
+        if isinstance(node, gast.TryStar):
+            return "Catch single exceptions with `except`."
         return "Move it out of the differentiated function."
 
     # --- simple statements ------------------------------------------------------------------------------
@@ -307,6 +308,37 @@ class Lowering(Consumers):
                 self.out.append(ir.Store(place, self.atom(node.value), op, origin))
 
     # --- control flow -----------------------------------------------------------------------------------
+
+    def stmt_Try(self, node: gast.Try) -> None:
+        body, handlers = self.body(node.body), tuple(map(self.handler, node.handlers))
+        self.out.append(ir.Try(body, handlers, self.body(node.orelse), self.body(node.finalbody), self.origin(node)))
+
+    def handler(self, node: gast.ExceptHandler) -> ir.Handler:
+        """One `except` clause; its test is evaluated only if there is an exception, and kept as it stands."""
+        name = None if node.name is None else node.name.id
+        if name in self.scope.outer:
+            raise self.unsupported(node, "an exception bound to an outer name", "Use a local name.")
+        test = None if node.type is None else self.verbatim(node.type, "an exception class")
+        return ir.Handler(test, name, self.body(node.body), self.origin(node))
+
+    def stmt_With(self, node: gast.With) -> None:
+        self._with(node.items, node)
+
+    def _with(self, items: list[gast.withitem], node: gast.With) -> None:
+        """Add a `with`; several items are nested, and a target is bound first thing in the body."""
+        context = self.value(items[0].context_expr)
+        target = items[0].optional_vars
+        name = None if target is None else self.names.fresh("t")
+
+        def make() -> None:
+            if name is not None:
+                self.bind(target, ir.Name(name), node)
+            if items[1:]:
+                self._with(items[1:], node)
+            else:
+                self.out += self.body(node.body)
+
+        self.out.append(ir.With(context, name, self.block(make), self.origin(node)))
 
     def stmt_If(self, node: gast.If) -> None:
         test = self.atom(node.test)

@@ -105,7 +105,8 @@ def forward_block(pair: Pair) -> ir.Block:
         out = []
         for stmt in block:
             if isinstance(stmt, ir.Return):
-                stmt = ir.Return(ir.Seq("tuple", (stmt.value, saved)), stmt.origin)
+                record = saved if pair.record is None else ir.Name(pair.record)
+                stmt = ir.Return(ir.Seq("tuple", (stmt.value, record)), stmt.origin)
             elif ir.blocks(stmt):
                 stmt = ir.with_blocks(stmt, tuple(map(finish, ir.blocks(stmt))))
             out.append(stmt)
@@ -113,7 +114,16 @@ def forward_block(pair: Pair) -> ir.Block:
 
     function = pair.spec.function
     mine = function.locals | function.cells | frozenset(pair.params)
-    return _still_local(pair) + drop(fold(finish(pair.forward), mine), mine | frozenset(_recorded(pair)))
+    block = drop(fold(finish(pair.forward), mine), mine | frozenset(_recorded(pair)))
+    return _still_local(pair) + (block if pair.record is None else _filling(block, pair.record, saved))
+
+
+def _filling(block: ir.Block, record: str, saved: ir.Expr) -> ir.Block:
+    """The forward that returns its record as a list, which is filled when all is done: a `finally` saves values too."""
+    count = next((i for i, s in enumerate(block) if not isinstance(s, ir.Clear)), len(block))
+    fill = ir.Store(ir.Item(ir.Name(record), ir.Slice(None, None, None)), saved)
+    made = ir.Assign(record, ir.Seq("list", ()))
+    return (*block[:count], made, ir.Try(block[count:], (), (), (fill,)))
 
 
 def _still_local(pair: Pair) -> ir.Block:

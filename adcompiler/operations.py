@@ -11,7 +11,7 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.callees import Build, Dynamic, InertCall, Load, PathLoad, RuleCall
-from adcompiler.decide import identical, trusted
+from adcompiler.decide import equal, identical, trusted
 from adcompiler.errors import NoRuleError, UnsupportedSyntaxError
 from adcompiler.lattice import (
     Array,
@@ -149,6 +149,9 @@ class OperationResolver(RuleResolver, MoveResolver):
         if op in ("is", "is not"):
             same = identical(*kinds)
             return IntArray(0, ()) if same is None else Known(same if op == "is" else not same)
+        same = equal(*kinds) if op in ("==", "!=") else None
+        if same is not None:
+            return Known(same if op == "==" else not same)
         if op in ("in", "not in") or numeric(kinds[0]) is None or numeric(kinds[1]) is None:
             return Inert() if any(isinstance(k, Unknown) for k in kinds) else IntArray(0, ())
         return broadcast_kind(kinds, self.fresh, True, float_result=False)

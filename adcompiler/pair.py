@@ -28,3 +28,4 @@ class Pair:
     results: tuple[ir.Expr, ...] = ()
     sure: dict[str, bool] | None = None
     table: str = ""  # the parameter of the backward for the cotangents that are kept by identity
+    record: str | None = None  # the list that is filled with what is saved when the forward ends, if it is open

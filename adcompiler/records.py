@@ -42,8 +42,7 @@ def with_records(code: Iterable[ir.Stmt]) -> ir.Block:
     for stmt in code:
         match stmt:
             case Top(region):
-                if region.unset:
-                    out.append(ir.Clear(tuple(region.unset)))
+                out.extend(_cleared(region))
             case Mark(region, number):
                 if region.marker is not None and (region.loop is None or region.trace):
                     out.append(ir.Assign(region.marker, ir.Const(number)))
@@ -53,6 +52,16 @@ def with_records(code: Iterable[ir.Stmt]) -> ir.Block:
                 inner = ir.blocks(stmt)
                 out.append(ir.with_blocks(stmt, tuple(with_records(b) for b in inner)) if inner else stmt)
     return tuple(out)
+
+
+def _cleared(region: Region) -> Code:
+    """The statements that give names a value at the top of a region."""
+    out: Code = []
+    for value in (None, 0, ()):
+        names = tuple(n for n, v in region.unset.items() if v == value and type(v) is type(value))
+        if names:
+            out.append(ir.Clear(names, None, value))
+    return out
 
 
 def _record(region: Region) -> Code:

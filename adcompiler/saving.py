@@ -18,15 +18,16 @@ from adcompiler.names import Names
 
 @dataclass(eq=False)
 class Region:
-    """The function (`loop` None) or a loop; `saved` in order, `unset` the names that need None at the top."""
+    """The function (`loop` None) or a loop; `saved` in order, `unset` the names that need a value (None) at the top."""
 
     loop: Any
     bound: frozenset[str]
     exits: dict[int, int]
     saved: dict[str, None] = field(default_factory=dict)
-    unset: dict[str, None] = field(default_factory=dict)
+    unset: dict[str, Any] = field(default_factory=dict)
     trace: str = ""
     marker: str | None = None
+    open: bool = False  # its record may be built after any statement (see `protected`)
 
     @property
     def key(self) -> int | None:
@@ -35,14 +36,25 @@ class Region:
 
 @dataclass(eq=False)
 class Frame:
-    """A block on the way to the statement at hand, and the statements to be put before its `k`-th (key `k`)."""
+    """A block on the way to the statement at hand, and the statements to be put before its `k`-th (key `k`).
+
+    In this order: what is kept right behind the statement before (`late`), the marker that says that it is done, copies
+    and what else is kept (which may raise where a name is not bound).
+    """
 
     block: ir.Block
     region: Region
     index: int = 0
     top: bool = False
-    copies: dict[Any, tuple[str, int, ir.Expr]] = field(default_factory=dict)
+    copies: dict[Any, tuple[str, int, ir.Expr, bool]] = field(default_factory=dict)
     kept: dict[int, list[ir.Stmt]] = field(default_factory=dict)
+    late: dict[int, list[ir.Stmt]] = field(default_factory=dict)
+    marks: dict[int, ir.Stmt] = field(default_factory=dict)
+
+    def noted(self) -> tuple[Any, ...]:
+        """What has been noted so far, to be restored after a dry run."""
+        kept, late = ({k: list(v) for k, v in d.items()} for d in (self.kept, self.late))
+        return dict(self.copies), kept, late, dict(self.marks)
 
 
 def exits_of(block: ir.Block, inner: bool = False) -> list[ir.Stmt]:
@@ -56,8 +68,9 @@ def exits_of(block: ir.Block, inner: bool = False) -> list[ir.Stmt]:
                 out.append(stmt)
             case ir.If():
                 out += exits_of(stmt.body, inner) + exits_of(stmt.orelse, inner)
-            case ir.With():
-                out += exits_of(stmt.body, inner)
+            case ir.With() | ir.Try():
+                for part in ir.blocks(stmt):
+                    out += exits_of(part, inner)
             case ir.For() | ir.While():
                 out += exits_of(stmt.body, True) + exits_of(stmt.orelse, inner)
     return out
@@ -110,7 +123,7 @@ class Saver:
     def after(self, name: str, expr: ir.Expr) -> str:
         """Save, under a new name, something that is read right after the statement at hand."""
         frame = self.frames[-1]
-        frame.kept.setdefault(frame.index + 1, []).append(ir.Assign(name, expr))
+        frame.late.setdefault(frame.index + 1, []).append(ir.Assign(name, expr))
         self.mark(name)
         return name
 
@@ -121,12 +134,12 @@ class Saver:
         self.mark(name)
         return name
 
-    def mark(self, name: str) -> None:
-        """Save a compiler's name that is assigned at or right after the statement at hand."""
+    def mark(self, name: str, empty: Any = None) -> None:
+        """Save a compiler's name that is assigned at or right after the statement at hand, else is `empty`."""
         frame = self.frames[-1]
         frame.region.saved[name] = None
         if not self._always_reached(frame, frame.index):
-            frame.region.unset[name] = None
+            frame.region.unset[name] = empty
 
     def is_here(self, frame: Frame) -> bool:
         """Whether the statement at hand stands in the frame's own block."""
@@ -152,9 +165,16 @@ class Saver:
 
     def _keeps(self, name: str, frame: Frame, after: bool) -> bool:
         """Whether a name still holds its value wherever the region's record is built."""
-        for f in self.frames:
+        for f, inside in zip(self.frames, [*self.frames[1:], None], strict=True):
             if f.region is not frame.region:
                 continue
+            stmt = f.block[f.index]
+            if isinstance(stmt, ir.Try) and inside is not None:
+                # Of a `try` the blocks behind the one at hand may run too.
+                parts = ir.blocks(stmt)
+                at = next((i for i, part in enumerate(parts) if part is inside.block), 0)
+                if any(name in ir.bound_in(part) for part in parts[at + 1 :]):
+                    return False
             rest = f.block[f.index + (1 if after or f is not frame else 0) :]
             if name in ir.bound_in(rest):
                 return False
@@ -174,11 +194,12 @@ class Saver:
         version = sum(1 for s in frame.block[:at] if name in ir.bound(s))
         key = (name, tag, version)
         if key in frame.copies:
-            copy, first, source = frame.copies[key]
-            frame.copies[key] = (copy, min(first, at), source)
+            copy, first, source, behind = frame.copies[key]
+            behind = after if at < first else behind or (after and at == first)
+            frame.copies[key] = (copy, min(first, at), source, behind)
         else:
             copy = self.names.unique(stem) if tag else self.names.fresh(stem + "_")
-            frame.copies[key] = (copy, at, expr)
+            frame.copies[key] = (copy, at, expr, after)
             frame.region.saved[copy] = None
         if not self._always_reached(frame, at):
             frame.region.unset[copy] = None
@@ -186,16 +207,21 @@ class Saver:
 
     def _always_reached(self, frame: Frame, at: int) -> bool:
         """Whether every record of the region is built after the `at`-th statement of the frame's block."""
-        return frame.top and not exits_of(frame.block[:at], frame.region.loop is None)
+        return frame.top and not frame.region.open and not exits_of(frame.block[:at], frame.region.loop is None)
 
 
 def with_copies(frame: Frame, outs: list[list[ir.Stmt]]) -> list[ir.Stmt]:
     """The statements of a block with the copies and kept values put in their places."""
+    late: dict[int, list[ir.Stmt]] = {k: list(v) for k, v in frame.late.items()}
     before: dict[int, list[ir.Stmt]] = {k: list(v) for k, v in frame.kept.items()}
-    for copy, at, expr in frame.copies.values():
-        before.setdefault(at, []).insert(0, ir.Assign(copy, expr))
+    for copy, at, expr, behind in frame.copies.values():
+        (late if behind else before).setdefault(at, []).insert(0, ir.Assign(copy, expr))
     out: list[ir.Stmt] = []
-    for k, stmts in enumerate(outs):
+    for k in range(len(outs) + 1):
+        out += late.get(k, [])
+        if k in frame.marks:
+            out.append(frame.marks[k])
         out += before.get(k, [])
-        out += stmts
-    return out + before.get(len(outs), [])
+        if k < len(outs):
+            out += outs[k]
+    return out

@@ -147,17 +147,26 @@ def _statement(stmt: Any, mark: Mark, depth: int) -> Iterator[_Line]:
             parts = [*(loop if head else [(f"while {expression(test)}:", body)]), ("else:", orelse)]
         case ir.Gather(target, spelled, _, body):
             parts = [(f"{target} = {expression(spelled)}:", body)]
-        case ir.With(items, body):
-            parts = [(f"with {', '.join(map(expression, items))}:", body)]
+        case ir.With(item, target, body):
+            parts = [(f"with {expression(item)}{f' as {target}' if target else ''}:", body)]
+        case ir.Try(body, handlers, orelse, final):
+            caught = [(_except(h), h.body) for h in handlers]
+            parts = [("try:", body), *caught, ("else:", orelse), ("finally:", final)]
         case _:
             first, *rest = _code(stmt)
             yield line(first, _note(stmt))
             yield from (line(text) for text in rest)
             return
     for i, (code, inner) in enumerate(parts):
-        if i == 0 or inner:
+        if i == 0 or inner or code.startswith("except"):
             yield line(code, _note(stmt) if i == 0 else "")
             yield from _lines(inner, mark, depth + 1)
+
+
+def _except(handler: ir.Handler) -> str:
+    """The head of a handler."""
+    test = "" if handler.test is None else f" {expression(handler.test)}"
+    return f"except{test}{f' as {handler.name}' if handler.name else ''}:"
 
 
 def _note(stmt: Any) -> str:

@@ -168,13 +168,24 @@ class Structures(Tracking):
         # The last one that was collected is taken first; of equal keys it is the one that stayed.
         which = () if stmt.key is None else (self.primal(stmt.key), ir.Const(None))
         taken: ir.Expr = ir.Call(ir.Attr(ir.Name(self.bar(stmt.into)), "pop"), which)
+        inner: State = dict(state)
         if not isinstance(stmt.value, ir.Name) or stmt.value.id not in self.active:
-            return [forward], [ir.Do(taken)], state
+            code.append(ir.Do(taken))
+        else:
+            self.collected(stmt, taken, bar, inner, code)
+        if not bar.maybe:
+            return [forward], code, inner
+        # An exception ended the comprehension: nobody has what it had collected.
+        guarded, state = self.if_present(self.bar(stmt.into), code, inner, state)
+        return [forward], guarded, state
+
+    def collected(self, stmt: ir.Collect, taken: ir.Expr, bar: Bar, state: State, code: Code) -> None:
+        """What was collected gets its entry of the cotangent."""
+        assert isinstance(stmt.value, ir.Name)
         if bar.complex and numeric(stmt.kind) is not None and is_real(stmt.kind):
             taken = ir.Call(ir.Static(real_part, "real_part"), (taken,))
         maybe = stmt.key is not None or not bar.dense
         self.add(stmt.value.id, taken, state, code, maybe=maybe, kind=stmt.kind)
-        return [forward], code, state
 
     # --- moving -----------------------------------------------------------------------------------------
 

@@ -5,6 +5,7 @@ import operator
 
 from adcompiler.rules.registry import non_differentiable, rrule
 from adcompiler.runtime.facts import is_static
+from adcompiler.runtime.patterns import pattern_has
 from adcompiler.runtime.sequences import entry_shapes, extreme_bar, spread
 from adcompiler.runtime.shapes import fit, shape
 
@@ -77,7 +78,7 @@ non_differentiable(operator.countOf, operator.indexOf, kind="int")
 
 # Questions
 
-non_differentiable(bool, isinstance, issubclass, callable, hasattr, any, all, kind="int")
+non_differentiable(bool, isinstance, issubclass, callable, hasattr, any, all, pattern_has, kind="int")
 non_differentiable(operator.not_, operator.truth, operator.is_, operator.is_not, operator.contains, kind="int")
 non_differentiable(operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, kind="elementwise")
 non_differentiable(operator.and_, operator.or_, operator.xor, operator.invert, kind="elementwise")

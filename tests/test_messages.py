@@ -28,6 +28,11 @@ def nothing():
     yield
 
 
+@contextlib.contextmanager
+def holding(value):
+    yield value
+
+
 def comprehension(x):
     return sum({v * v for v in x})  # here
 
@@ -42,34 +47,25 @@ def dict_comprehension(x):
     return sum(d)
 
 
-def try_statement(x):
-    try:  # here
-        return np.sum(x)
-    except ValueError:
-        return 0.0
-
-
-def try_around(x):
+def except_star(x):
     try:  # here
         y = x * 2
-    except ValueError:
+    except* ValueError:
         y = x
     return np.sum(y)
 
 
-def with_statement(x):
-    with nothing():  # here
-        y = x * 2
-    return np.sum(y)
+def value_in_an_exception(x):
+    try:
+        raise ValueError(x[0])
+    except ValueError as error:
+        return error.args[0] * 2  # here
 
 
-def match_statement(x):
-    match x.ndim:  # here
-        case 1:
-            y = x * 2
-        case _:
-            y = x
-    return np.sum(y)
+def context_of_a_value(x):
+    with holding(x) as y:  # here
+        z = y * 2
+    return np.sum(z)
 
 
 def element_write(x):
@@ -131,10 +127,9 @@ def starred_place(x):
         (comprehension, UnsupportedSyntaxError),
         (generator_expression, UnsupportedSyntaxError),
         (dict_comprehension, UnsupportedSyntaxError),
-        (try_statement, UnsupportedSyntaxError),
-        (try_around, UnsupportedSyntaxError),
-        (with_statement, UnsupportedSyntaxError),
-        (match_statement, UnsupportedSyntaxError),
+        (except_star, UnsupportedSyntaxError),
+        (value_in_an_exception, UnsupportedSyntaxError),
+        (context_of_a_value, UnsupportedSyntaxError),
         (element_write, MutationError),
         (augmented_view, MutationError),
         (no_rule, NoRuleError),

@@ -4,7 +4,19 @@ Each module registers its functions with the decorator `sample`, once for every 
 mode. Kinks and singular points are kept out of reach of the finite differences.
 """
 
-from tests.corpus import calls, exits, flow, numeric, objects, structures, syntax, variables
+from tests.corpus import calls, exceptions, exits, flow, numeric, objects, structures, syntax, variables
 from tests.corpus.sample import SAMPLES, Sample
 
-__all__ = ["SAMPLES", "Sample", "calls", "exits", "flow", "numeric", "objects", "structures", "syntax", "variables"]
+__all__ = [
+    "SAMPLES",
+    "Sample",
+    "calls",
+    "exceptions",
+    "exits",
+    "flow",
+    "numeric",
+    "objects",
+    "structures",
+    "syntax",
+    "variables",
+]

@@ -1,0 +1,298 @@
+"""The reverse of code whose exceptions are caught: `try` and `with`.
+
+A *protected* sequence of statements may stop anywhere, and the function goes on.  Its forward counts what is done in a
+marker, and its reverse undoes no more than that:
+
+    try:                               at1 = how1 = 0
+        s = s * v                      try:                           # the reverse
+        s = s * math.log(v)                s_1 = s                    if how1 == 1:
+    except ValueError:                     s = s * v                      s_bar = s_bar * x
+        s = s * x                          at1 = 1                    if at1 >= 2:
+                                           t1 = math.log(v)               s_bar = s_bar * t1
+                                           s = s * t1                 if at1 >= 1:
+                                           at1 = 2                        s_bar = s_bar * v
+                                       except ValueError:
+                                           how1 = 1
+                                           s = s * x
+
+The reverse goes through `finally`, then the handler or the `else` that ran, then the body.  The record of a loop whose
+iterations may stop anywhere is *open*: it is appended in a `finally` of the compiler's own, and what it holds is
+initialised.  So is the function's own record if a `return` goes through a `finally`, which saves values after it.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from adcompiler import ir
+from adcompiler.bars import Code, State
+from adcompiler.callees import Dynamic, PairCall, PlaceCall
+from adcompiler.errors import UnsupportedSyntaxError, refuse
+from adcompiler.reverse import Reverser
+from adcompiler.saving import Frame, Region, exits_of
+from adcompiler.tracking import is_quiet
+
+RESULT = "<result>"  # in a state: the cotangent of the function's value, where a `return` may be cancelled
+
+
+@dataclass(eq=False)
+class Steps:
+    """The marker of a protected sequence, and the numbers of the statements after which it is set."""
+
+    marker: str
+    numbers: dict[int, int] = field(default_factory=dict)
+
+
+class Protected(Reverser):
+    """Adds `try`, `with` and what is inside them to what is reversed."""
+
+    def protect(self, body: ir.Block) -> None:
+        """Find what is protected in the function's body."""
+        self.opened = opened(body)
+        self.cancels = any(_crossed(s, ir.Return) for s in ir.statements(body))
+        self.sequences: list[Steps | None] = [None]
+        self.around = 0  # how many `try` and `with` are around the statement at hand
+        self._readers = _readers(body)
+
+    @abstractmethod
+    def block(self, block: ir.Block, out: State, region: Region, top: bool = False) -> tuple[Code, Code, State]:
+        """The forward of a block, its reverse, and the cotangents at its start."""
+
+    # --- sequences --------------------------------------------------------------------------------------
+
+    def begin(self, block: ir.Block, region: Region) -> None:
+        """A protected sequence starts."""
+        marker = self.names.fresh("at")
+        region.saved[marker] = None
+        region.unset[marker] = 0
+        numbers = {id(stmt): n for n, stmt in enumerate(self._ends(block), start=1)}
+        self.sequences.append(Steps(marker, numbers))
+
+    def units(self, block: ir.Block) -> list[range]:
+        """The statements of a block that are reversed together: in a protected one, temporaries with their use."""
+        if self.sequences[-1] is None:
+            return [range(i, i + 1) for i in range(len(block))]
+        out: list[range] = []
+        start = 0
+        for i, stmt in enumerate(block):
+            if self._is_temporary(stmt) and i + 1 < len(block) and not ir.blocks(block[i + 1]):
+                continue
+            inside = {id(s) for s in block[start : i + 1]}
+            alone = all(self._readers.get(s.target, set()) <= inside for s in block[start:i])  # type: ignore[attr-defined]
+            out += [range(start, i + 1)] if alone else [range(k, k + 1) for k in range(start, i + 1)]
+            start = i + 1
+        return out
+
+    def _is_temporary(self, stmt: ir.Stmt) -> bool:
+        """Whether a statement does no more than to give a temporary its value."""
+        if not isinstance(stmt, ir.Assign) or stmt.target in self.saver.user_names:
+            return False
+        return not self.tracks or not isinstance(stmt.value, ir.Apply) or not may_store(stmt.value.callee)
+
+    def check(self, stmt: ir.Stmt) -> None:
+        """Refuse a call that may write and then raise, where the exception may be caught: half of it would be lost."""
+        if not self.tracks or self.sequences[-1] is None:
+            return
+        for value in ir.expressions(stmt):
+            if isinstance(value, ir.Apply) and self.is_active(value) and not isinstance(value.callee, PlaceCall):
+                if may_store(value.callee) and not _fills(value):
+                    raise refuse(
+                        UnsupportedSyntaxError,
+                        "a call that writes into containers or objects, where its exceptions are caught",
+                        stmt.origin,
+                        "What it wrote before an exception could not be followed.",
+                        "Do the writing outside of the `try` or `with`, or in the function itself.",
+                    )
+
+    def _ends(self, block: ir.Block) -> Iterator[ir.Stmt]:
+        """The statements of a sequence after which its marker may be set, in the order of the text."""
+        self.sequences.append(Steps(""))
+        units = self.units(block)
+        self.sequences.pop()
+        for unit in units:
+            stmt = block[unit[-1]]
+            match stmt:
+                case ir.If():
+                    parts: tuple[ir.Block, ...] = ir.blocks(stmt)
+                case ir.Try() if not stops(stmt):
+                    parts = ir.blocks(stmt)
+                case ir.Try():
+                    parts = ir.blocks(stmt)[1:]
+                case ir.For() | ir.While():
+                    parts = (stmt.orelse,)
+                case ir.With():
+                    parts = () if stmt.swallows else (stmt.body,)
+                case _:
+                    parts = ()
+                    yield stmt
+            for part in parts:
+                yield from self._ends(part)
+
+    def step(
+        self, stmt: ir.Stmt, code: Code, done: State, before: State, frame: Frame, out: Code
+    ) -> tuple[Code, State]:
+        """The reverse of a statement of a protected sequence: it runs if the forward got behind the statement."""
+        steps = self.sequences[-1]
+        assert steps is not None
+        joined = self.met(before, done)
+        code = code + self.adapted(done, joined)
+        skipped = self.adapted(before, joined)
+        if not code and not skipped:
+            return [], joined
+        number = ir.Const(steps.numbers[id(stmt)])
+        note = ir.Assign(steps.marker, number)
+        if isinstance(stmt, ir.Return):
+            out.insert(0, note)
+        else:
+            frame.marks[frame.block.index(stmt) + 1] = note
+        test = ir.Op(">=", (ir.Name(steps.marker), number))
+        return [ir.If(test, tuple(code), tuple(skipped))], joined
+
+    def if_begun(self, trace: str, code: Code, head: State, state: State) -> tuple[Code, State]:
+        """The reverse of a loop of a protected sequence: the forward may not have got there."""
+        joined = self.met(state, head)
+        code = [*code, *self.adapted(head, joined)]
+        return [ir.If(ir.Name(trace), tuple(code), tuple(self.adapted(state, joined)))], joined
+
+    # --- statements -------------------------------------------------------------------------------------
+
+    def stmt_With(self, stmt: ir.With, state: State, region: Region) -> tuple[Code, Code, State]:
+        self.around += 1
+        if stmt.swallows:
+            self.begin(stmt.body, region)
+        body, code, state = self.block(stmt.body, state, region)
+        if stmt.swallows:
+            self.sequences.pop()
+        self.around -= 1
+        if stmt.target is not None:
+            state.pop(stmt.target, None)
+        # The reverse runs under the same contexts, if they are made of nothing that would have to be kept.
+        again = code and not stmt.swallows and stmt.target is None and not set(ir.reads(stmt.item))
+        reverse: Code = [_with(stmt, code)] if again else code
+        return [_with(stmt, body)], reverse, state
+
+    def stmt_Try(self, stmt: ir.Try, state: State, region: Region) -> tuple[Code, Code, State]:
+        self.around += 1
+        final, reverse, state = self.block(stmt.final, state, region)
+        arms, code, state = self.arms(stmt, state, region)
+        if stops(stmt):
+            self.begin(stmt.body, region)
+        body, undone, state = self.block(stmt.body, state, region)
+        if stops(stmt):
+            self.sequences.pop()
+        self.around -= 1
+        *caught, orelse = map(tuple, arms)
+        return [ir.with_blocks(stmt, (tuple(body), *caught, orelse, tuple(final)))], [*reverse, *code, *undone], state
+
+    def arms(self, stmt: ir.Try, state: State, region: Region) -> tuple[list[Code], Code, State]:
+        """The handlers and the `else`: the reverse of the one that ran, if any."""
+        blocks = [*(h.body for h in stmt.handlers), stmt.orelse]
+        found = [self.block(b, state, region) for b in blocks]
+        joined = state
+        for handler, (_, _, start) in zip([*stmt.handlers, None], found, strict=True):
+            if handler is not None and handler.name is not None:
+                start.pop(handler.name, None)
+            joined = self.met(joined, start)
+        forwards = [forward for forward, _, _ in found]
+        reverses = [code + self.adapted(start, joined) for _, code, start in found]
+        skipped = self.adapted(state, joined)
+        if not any(reverses) and not skipped:
+            return forwards, [], joined
+        how = self.names.fresh("how")
+        region.saved[how] = None
+        region.unset[how] = 0
+        rest = tuple(skipped)
+        for n, (_, code, start) in reversed([*enumerate(found)]):
+            if code or start != state:  # otherwise it does what is done where nothing ran
+                forwards[n].insert(0, ir.Assign(how, ir.Const(n + 1)))
+                rest = (ir.If(ir.Op("==", (ir.Name(how), ir.Const(n + 1))), tuple(reverses[n]), rest),)
+        return forwards, list(rest), joined
+
+
+def may_store(callee: Any, seen: frozenset[int] = frozenset()) -> bool:
+    """Whether a callee may write into a container or an object whose cotangent is kept by identity."""
+    match callee:
+        case PlaceCall(operation):
+            return bool(operation.stores)
+        case Dynamic(pure=pure):
+            return not pure
+        case PairCall(spec) if id(spec) not in seen and not is_quiet(spec):
+            return any(may_store(value.callee, seen | {id(spec)}) for value in _applied(spec.body))
+    return False
+
+
+def _fills(value: ir.Apply) -> bool:
+    """Whether a call is of an `__init__` that writes into the new object only, which an exception leaves to nobody."""
+    if not isinstance(value.callee, PairCall) or value.callee.spec.name != "__init__":
+        return False
+    new = ir.Name(value.callee.spec.params[0])
+    inside = [v for v in _applied(value.callee.spec.body) if may_store(v.callee)]
+    return all(isinstance(v.callee, PlaceCall) and v.args[0] == new for v in inside)
+
+
+def _applied(body: ir.Block) -> Iterator[ir.Apply]:
+    """The operations in a body."""
+    for stmt in ir.statements(body):
+        for expr in ir.expressions(stmt):
+            if isinstance(expr, ir.Apply):
+                yield expr
+
+
+def _with(stmt: ir.With, body: Code) -> ir.Stmt:
+    return ir.with_blocks(stmt, (tuple(body),))
+
+
+# --- what is protected ------------------------------------------------------------------------------------
+
+
+def stops(stmt: ir.Try) -> bool:
+    """Whether control may go on behind the body of a `try` that has stopped anywhere in it."""
+    return bool(stmt.handlers or exits_of(stmt.final))
+
+
+def opened(body: ir.Block) -> frozenset[int | None]:
+    """The loops (by id; None is the function) whose records are open."""
+    found: set[int | None] = {id(s) for s in _loops_inside(body)}
+    for stmt in ir.statements(body):
+        if isinstance(stmt, ir.Try) and stmt.final and _crossed(stmt, ir.Return):
+            found.add(None)
+        if isinstance(stmt, ir.For | ir.While):
+            inside = ir.statements(stmt.body)
+            if any(isinstance(s, ir.Try | ir.With) and exits_of((s,)) for s in inside):
+                found.add(id(stmt))
+    return frozenset(found)
+
+
+def _loops_inside(block: ir.Block, protected: bool = False) -> Iterator[ir.Stmt]:
+    """The loops inside a `try`, or inside a `with` that swallows exceptions."""
+    for stmt in block:
+        if protected and isinstance(stmt, ir.For | ir.While):
+            yield stmt
+        inside = protected or isinstance(stmt, ir.Try) or (isinstance(stmt, ir.With) and stmt.swallows)
+        for inner in ir.blocks(stmt):
+            yield from _loops_inside(inner, inside)
+
+
+def _crossed(stmt: ir.Stmt, exit_: type) -> bool:
+    """Whether an exit of a kind leaves through a `finally` or a context manager, which may cancel it."""
+    match stmt:
+        case ir.Try(final=final) if final:
+            blocks = ir.blocks(stmt)[:-1]
+        case ir.With(swallows=True):
+            blocks = ir.blocks(stmt)
+        case _:
+            return False
+    return any(isinstance(s, exit_) for b in blocks for s in ir.statements(b))
+
+
+def _readers(body: ir.Block) -> dict[str, set[int]]:
+    """The statements that read each name, by id."""
+    found: dict[str, set[int]] = {}
+    for stmt in ir.statements(body):
+        for expr in ir.expressions(stmt):
+            for name in ir.reads(expr):
+                found.setdefault(name, set()).add(id(stmt))
+    return found

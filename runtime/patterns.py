@@ -1,0 +1,40 @@
+"""What `match` asks of a subject beyond tests and loads: the rest of a mapping, positional attributes of a class."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Classes whose one positional sub-pattern is the subject itself.
+ITSELF = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+
+
+def rest_of(mapping: Any, *keys: Any) -> dict[Any, Any]:
+    """What `**rest` captures: a new dict without `keys`."""
+    return {key: value for key, value in dict(mapping).items() if key not in keys}
+
+
+def pattern_name(cls: type, i: int, count: int = 0) -> str | None:
+    """The attribute that the `i`-th of `count` positional sub-patterns of a class stands for; None: the subject."""
+    names = getattr(cls, "__match_args__", None)
+    if names is None:
+        accepted = 1 if issubclass(cls, ITSELF) else 0
+    elif isinstance(names, tuple):
+        accepted = len(names)
+    else:
+        raise TypeError(f"{cls.__name__}.__match_args__ must be a tuple (got {type(names).__name__})")
+    if count > accepted:
+        plural = "" if accepted == 1 else "s"
+        raise TypeError(f"{cls.__name__}() accepts {accepted} positional sub-pattern{plural} ({count} given)")
+    return None if names is None else names[i]
+
+
+def pattern_has(subject: Any, cls: type, i: int, count: int) -> bool:
+    """Whether the subject has the attribute of a positional sub-pattern; too many of them are a TypeError."""
+    name = pattern_name(cls, i, count)
+    return name is None or hasattr(subject, name)
+
+
+def pattern_attribute(subject: Any, cls: type, i: int) -> Any:
+    """The value that a positional sub-pattern is matched with."""
+    name = pattern_name(cls, i)
+    return subject if name is None else getattr(subject, name)
