@@ -353,8 +353,8 @@ class _Analysis:
 
     def refuse_unknown_iteration(self, stmt: Any, plan: Any, active: Active) -> None:
         known = isinstance(plan, Over | Zipped | Enumerated | Backwards | Keys)
-        if not known and any(n in active for n in ir.reads(stmt.iterable)):
-            spelled = stmt.iterable.spelled if isinstance(stmt.iterable, ir.Apply) else stmt.iterable
+        spelled = stmt.iterable.spelled if isinstance(stmt.iterable, ir.Apply) else stmt.iterable
+        if not known and any(n in active for n in ir.reads(spelled)):
             if isinstance(spelled, ir.Call) and getattr(spelled.func, "id", None) == "range":
                 return
             raise refuse(

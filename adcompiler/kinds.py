@@ -344,8 +344,8 @@ class Inference(Handling):
                 if name == "enumerate":
                     return Enumerated(plans[0]), TupleOf((Int(), items[0]))
                 return Backwards(plans[0]), items[0]
-            if not ir.is_atom(iterable):
-                return Counting(), Unknown()
+        if not ir.is_atom(iterable):
+            return self.over_moved(iterable)
         iterable = self.iterated(iterable, self.value(iterable)[1])
         kind = self.value(iterable)[1]
         deep = self.program.deep_kind(kind) if kind is not None else None
