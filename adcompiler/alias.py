@@ -42,7 +42,7 @@ from adcompiler.program import Spec
 OUTSIDE = "<outside>"  # memory of globals, captured variables and whatever else holds
 RESULT = "<result>"
 
-_ARRAY_WRITERS = ("fill", "put", "partition", "itemset", "resize", "setfield", "setflags", "byteswap")
+_ARRAY_WRITERS = ("sort", "fill", "put", "partition", "itemset", "resize", "setfield", "setflags", "byteswap")
 
 Env = dict[str, str]  # name → the definition that it has at this point
 
@@ -349,7 +349,7 @@ class _Builder:
             case Dynamic(key, _, pure) if pure or (key is not None and not isinstance(key, str)):
                 return value.args, False
             case Missing() | Dynamic() | Spread():
-                surely = _is_writer(value.spelled)
+                surely = _is_writer(value.spelled, self.spec.program.writes_places)
                 # With a table of cotangents containers are passed as they are, and what a function found at run time
                 # writes into arrays is refused there.
                 if surely or isinstance(value.callee, Missing) or not self.spec.program.writes_places:
@@ -423,11 +423,15 @@ class _Builder:
                     self.written(child, surely)
 
 
-def _is_writer(spelled: ir.Expr) -> bool:
-    """Whether a call is of a method that writes into its object (`xs.append(v)`, `a.sort()`)."""
+def _is_writer(spelled: ir.Expr, table: bool) -> bool:
+    """Whether a call is of a method that writes into its object (`xs.append(v)`, `a.sort()`).
+
+    With a table of cotangents only writes into arrays matter.
+    """
     if not isinstance(spelled, ir.Call) or not isinstance(spelled.func, ir.Attr):
         return False
-    return spelled.func.name in WRITERS or spelled.func.name in _ARRAY_WRITERS
+    name = spelled.func.name
+    return name in _ARRAY_WRITERS or (name in WRITERS and not table)
 
 
 __all__ = ["OUTSIDE", "Aliases", "alias"]

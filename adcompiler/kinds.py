@@ -228,6 +228,8 @@ class Inference(Handling):
 
     def stmt_Opaque(self, stmt: ir.Opaque, env: Env) -> tuple[ir.Block, Env | None]:
         written: Env = {name: Unknown() for name in stmt.writes}
+        if isinstance(stmt.node, gast.ClassDef):
+            self.program.need_places()  # its objects are made at run time, and filled there
         if not isinstance(stmt.node, gast.Raise | gast.Assert | gast.Import | gast.ImportFrom):
             self.program.escaped |= any(isinstance(env.get(n), Observed | ListOf | DictOfKinds) for n in stmt.reads)
         if isinstance(stmt.node, gast.Import):

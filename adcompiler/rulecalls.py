@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ class RuleResolver(Resolver):
 
     def seen(self, kind: Kind | None) -> Kind | None:
         """A list made by the program as rules see it: by the kind of its items."""
-        if isinstance(kind, Heap) and kind.cls is list:
+        if isinstance(kind, Heap) and issubclass(kind.cls, list | deque):
             return ListOf(None, self.program.content(kind, ANY) or Unknown())
         return kind
 

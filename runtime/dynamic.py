@@ -99,7 +99,7 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         if (isinstance(f, types.FunctionType) and not all(map(_is_constant, f.__closure__ or ()))) or isinstance(
             f, functools.partial
         ):
-            return _without_owner(_by_source(_caller(f), wanted, (f, *args), kwargs), f)
+            return _without_owner(_by_source(caller(f), wanted, (f, *args), kwargs), f)
     inner = _by_key(f, wanted[1:], args, kwargs)
     return Resolved(inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)), inner.source)
 
@@ -127,9 +127,9 @@ def resolve_value(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -
     return Resolved(found.forward, backward)
 
 
-def _caller(f: Any) -> Any:
+def caller(f: Any) -> Any:
     """A function that calls what it is given first; one for each body, since each is compiled for itself."""
-    key = getattr(f, "__code__", type(f))
+    key = f if isinstance(f, type) else getattr(f, "__code__", type(f))
     if key not in _callers:
         _callers[key] = types.FunctionType(_call.__code__, globals(), "call")
     return _callers[key]
