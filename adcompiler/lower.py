@@ -53,7 +53,9 @@ def lower(
     lowering.globals = globals_ or {}
     lowering.assumed = set() if assumed is None else assumed
     if isinstance(node, gast.AsyncFunctionDef):
-        raise lowering.unsupported(node, "a coroutine (async def)", "Differentiate the plain functions that it calls.")
+        raise lowering.unsupported(
+            node, "a coroutine (async def)", "Write it as a plain function that returns a list or an array."
+        )
     if scope.generator:
         raise lowering.unsupported(node, "a generator", "Return a list or an array instead.")
     if isinstance(node, gast.Lambda):
@@ -122,7 +124,7 @@ class Lowering(Consumers, Matching):
     def advice(node: gast.AST) -> str:
         """What to write instead of a statement that is not supported."""
         if isinstance(node, gast.TryStar):
-            return "Catch single exceptions with `except`."
+            return "Test with `if`, or catch single exceptions with `except`."
         return "Move it out of the differentiated function."
 
     # --- simple statements ------------------------------------------------------------------------------

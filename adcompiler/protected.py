@@ -117,10 +117,9 @@ class Protected(Reverser):
             match stmt:
                 case ir.If():
                     parts: tuple[ir.Block, ...] = ir.blocks(stmt)
-                case ir.Try() if not stops(stmt):
-                    parts = ir.blocks(stmt)
                 case ir.Try():
-                    parts = ir.blocks(stmt)[1:]
+                    # What runs before a `finally` has markers of its own: it may stop, and the `finally` still run.
+                    parts = (stmt.final,) if stmt.final else ir.blocks(stmt)[1:]
                 case ir.For() | ir.While():
                     parts = (stmt.orelse,)
                 case ir.With():
@@ -178,19 +177,28 @@ class Protected(Reverser):
         self.around += 1
         final, reverse, state = self.block(stmt.final, state, region)
         arms, code, state = self.arms(stmt, state, region)
-        if stops(stmt):
-            self.begin(stmt.body, region)
-        body, undone, state = self.block(stmt.body, state, region)
-        if stops(stmt):
-            self.sequences.pop()
+        body, undone, state = self.part(stmt.body, state, region, stops(stmt) or self.resumes(stmt))
         self.around -= 1
         *caught, orelse = map(tuple, arms)
         return [ir.with_blocks(stmt, (tuple(body), *caught, orelse, tuple(final)))], [*reverse, *code, *undone], state
 
+    def resumes(self, stmt: ir.Try) -> bool:
+        """Whether a `finally` may run, and control go on, where what comes before it has stopped anywhere."""
+        return self.sequences[-1] is not None and bool(stmt.final)
+
+    def part(self, block: ir.Block, state: State, region: Region, alone: bool) -> tuple[Code, Code, State]:
+        """A block of a `try`; `alone` is a protected sequence of its own."""
+        if not alone or not block:
+            return self.block(block, state, region)
+        self.begin(block, region)
+        found = self.block(block, state, region)
+        self.sequences.pop()
+        return found
+
     def arms(self, stmt: ir.Try, state: State, region: Region) -> tuple[list[Code], Code, State]:
         """The handlers and the `else`: the reverse of the one that ran, if any."""
         blocks = [*(h.body for h in stmt.handlers), stmt.orelse]
-        found = [self.block(b, state, region) for b in blocks]
+        found = [self.part(b, state, region, self.resumes(stmt)) for b in blocks]
         joined = state
         for handler, (_, _, start) in zip([*stmt.handlers, None], found, strict=True):
             if handler is not None and handler.name is not None:

@@ -206,6 +206,41 @@ def test_the_exception_object_may_be_looked_at():
     check(catches_its_own, 1.5)
 
 
+def stops_before_two_finallys(x):
+    y = x
+    try:
+        try:
+            y = y * x
+            if x > 1:
+                raise Stop
+            y = y * 5.0
+        except Stop:
+            y = y + x
+            y = y * (1.0 if x < 2 else y / (x - x))
+            y = np.sin(y)
+        finally:
+            y = y * y
+    except (ZeroDivisionError, Stop):
+        y = y * 3.0
+    try:
+        try:
+            y = y * x
+            if x > 1.2:
+                raise Stop
+            y = y * 7.0
+        finally:
+            y = y * x * x
+    except Stop:
+        pass
+    return y
+
+
+@pytest.mark.parametrize("x", [0.9, 1.1, 1.5, 2.5])
+def test_a_finally_after_a_part_that_stopped(x):
+    """The marker of a `finally` says nothing of what came before it."""
+    check(stops_before_two_finallys, x)
+
+
 # --- loops ------------------------------------------------------------------------------------------------
 
 
