@@ -1,6 +1,7 @@
 """Cotangents of functions of several numbers: of a sequence, or of the arguments `*values` of one call."""
 
 import math
+from collections import deque
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ def entry_shapes(values: Any) -> Any:
     """The shapes of the entries of a sequence, for `spread`; refuses what can be iterated only once."""
     if isinstance(values, np.ndarray):
         return values.shape
-    if not isinstance(values, (list, tuple)):
+    if not isinstance(values, (list, tuple, deque)):
         raise NoRuleError(f"no derivative through an iteration over a {type(values).__name__}: make it a list first")
     return _like(values, map(shape, values))
 
