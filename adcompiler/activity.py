@@ -353,6 +353,7 @@ class _Analysis:
 
     def refuse_unknown_iteration(self, stmt: Any, plan: Any, active: Active) -> None:
         known = isinstance(plan, Over | Zipped | Enumerated | Backwards | Keys)
+        known = known and all(ir.is_atom(over.source) for over in parts(plan))
         spelled = stmt.iterable.spelled if isinstance(stmt.iterable, ir.Apply) else stmt.iterable
         if not known and any(n in active for n in ir.reads(spelled)):
             if isinstance(spelled, ir.Call) and getattr(spelled.func, "id", None) == "range":

@@ -52,7 +52,7 @@ class Adjoint(Protected):
         self.activity = activity(spec, pair.mask)
         names = copy.deepcopy(spec.names)
         body = with_tests_inside(
-            gathered(spec.body, self.activity, spec.function.locals),
+            gathered(spec.body, self.activity, spec.function.locals, definite(spec.body, frozenset(spec.params))),
             self.activity.before,
             spec.function.locals,
             names,

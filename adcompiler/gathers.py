@@ -8,24 +8,33 @@ ys = [f(x) for x in xs]        t1 = []
 
 from __future__ import annotations
 
+import sys
+
+import gast
+
 from adcompiler import ir
 from adcompiler.activity import Activity
 from adcompiler.callees import Build, Gathered, InertCall, Iteration, Load, Move, PathLoad, RuleCall
+from adcompiler.comprehend import COMPREHENSIONS
+from adcompiler.definite import Definite
 from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.lattice import Heap
+from adcompiler.scope import loads
 
 _HARMLESS = (Build, Gathered, InertCall, Iteration, Load, Move, PathLoad, RuleCall)
 
 
-def gathered(body: ir.Block, found: Activity, variables: frozenset[str]) -> ir.Block:
+def gathered(body: ir.Block, found: Activity, variables: frozenset[str], bound: Definite) -> ir.Block:
     """The block with a decision on each `Gather`; `found` gets the active names before each new statement."""
     before = found.before
     out: list[ir.Stmt] = []
     for stmt in body:
-        inner = tuple(gathered(b, found, variables) for b in ir.blocks(stmt))
+        inner = tuple(gathered(b, found, variables, bound) for b in ir.blocks(stmt))
         active = before.get(id(stmt), frozenset())
         if isinstance(stmt, ir.Gather):
-            out += _decided(stmt, inner[0], found, variables)
+            decided = _decided(stmt, inner[0], found, variables)
+            unsure = _unsure(stmt, variables, bound)
+            out += _checked(tuple(decided), unsure, before) if unsure and len(decided) > 1 else decided
         elif any(a is not b for a, b in zip(inner, ir.blocks(stmt), strict=True)):
             new = ir.with_blocks(stmt, inner)
             before[id(new)] = active
@@ -34,6 +43,32 @@ def gathered(body: ir.Block, found: Activity, variables: frozenset[str]) -> ir.B
             out.append(stmt)
     same = len(out) == len(body) and all(a is b for a, b in zip(out, body, strict=True))
     return body if same else tuple(out)
+
+
+def _unsure(stmt: ir.Gather, variables: frozenset[str], bound: Definite) -> frozenset[str]:
+    """The variables that may be unbound where a comprehension reads them from a frame of its own."""
+    names: set[str] = set()
+    for node in gast.walk(stmt.spelled.node):
+        framed = isinstance(node, gast.GeneratorExp) or sys.version_info < (3, 12)
+        if isinstance(node, COMPREHENSIONS) and framed:
+            names |= loads(node) - loads(node.generators[0].iter)
+    return frozenset(names & variables) - bound.before.get(id(stmt), variables) - ir.bound_in(stmt.body)
+
+
+def _checked(block: ir.Block, names: frozenset[str], before: dict[int, frozenset[str]]) -> ir.Block:
+    """The block with reads as Python does them there: of an unbound variable they raise another error."""
+    out: list[ir.Stmt] = []
+    for stmt in block:
+        for name in sorted({n for e in ir.expressions(stmt) for n in ir.reads(e)} & names):
+            read = ir.Lambda(gast.parse(f"lambda: {name}", mode="eval").body, frozenset({name}))
+            out.append(ir.Do(ir.Call(read), stmt.origin))
+        inner = ir.blocks(stmt)
+        if inner:
+            new = ir.with_blocks(stmt, tuple(_checked(b, names, before) for b in inner))
+            before[id(new)] = before.get(id(stmt), frozenset())
+            stmt = new
+        out.append(stmt)
+    return tuple(out)
 
 
 def _matters(stmt: ir.Stmt, active: frozenset[str]) -> bool:

@@ -75,7 +75,12 @@ class Iterators(Comprehender):
 
     def function(self, node: Any) -> Any:
         """A function that is called for each item: evaluated once, as a name that stands for it."""
-        return node if self.known(node) is not None else self.named(self.atom(node), node)
+        if self.known(node) is not None:
+            return node
+        if isinstance(node, gast.Attribute):  # a method: of an object that is evaluated once
+            owner = self.named(self.atom(node.value), node)
+            return gast.copy_location(gast.Attribute(value=owner, attr=node.attr, ctx=gast.Load()), node)
+        return self.named(self.atom(node), node)
 
     def named(self, value: ir.Expr, node: Any) -> Any:
         """A name, as syntax, that holds a value."""

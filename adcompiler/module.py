@@ -68,7 +68,12 @@ class Speller:
             and isinstance(value, types.ModuleType | type | types.BuiltinFunctionType)
         ):
             return name
-        while name in self.taken or self.statics.get(name, value) is not value or name in self.globals:
+        while (
+            name in self.taken
+            or self.statics.get(name, value) is not value
+            or name in self.globals
+            or getattr(builtins, name, value) is not value  # the text may call `sum` where a rule calls np.sum
+        ):
             name += "_"
         self.statics[name] = value
         return name

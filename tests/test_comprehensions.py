@@ -299,3 +299,26 @@ def test_builtins_may_be_shadowed():
         return sum([v for v in x])
 
     assert 10.0 == gradient(f)(V)[0]
+
+
+def test_unbound_variables():
+    """A variable that is not bound yet raises what it raises in a comprehension of this version of Python."""
+
+    def of_list(x):
+        if x[0] > 100:
+            y = 1.0
+        return sum([v * y for v in x])
+
+    def of_generator(x):
+        if x[0] > 100:
+            y = 1.0
+        return sum(v * y for v in x)
+
+    def never_read(x):
+        if x[0] > 100:
+            y = 1.0
+        return sum([v * y for v in x[:0]]) + x[0] * 1.0
+
+    check_raises(NameError, of_list, V)
+    check_raises(NameError, of_generator, V)
+    check(never_read, V)

@@ -178,3 +178,21 @@ def test_exceptions():
     """Exceptions are Python's own."""
     check_raises(KeyError, lambda d: {k: v for k, v in d.items()}["zz"], D)
     check_raises(TypeError, lambda xs: [*xs, *3], [1.0])
+
+
+def test_names_of_builtins():
+    """`sum` of the text and `np.sum` of a rule are two functions in one text."""
+
+    def f(x):
+        return sum([x * i for i in range(3)], np.zeros(3)).sum() * max(D, key=D.get).count("c")
+
+    check(f, V)
+
+
+def test_methods_as_keys():
+    """`max(d, key=d.get)`."""
+
+    def f(d):
+        return d[max(d, key=d.get)] * 2 + d[sorted(d)[0]]
+
+    check(f, D)
