@@ -92,13 +92,13 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
             return _without_owner(found, owner)
     if isinstance(f, types.MethodType):
         return _without_owner(_by_key(f.__func__, wanted, (owner, *args), kwargs), owner)
-    if wanted[0] and not _lookup(f, ()):
+    if not _lookup(f, ()) and not _is_inert(f):
         called = member(type(f), "__call__")
         if has_plain_fields(type(f)) and isinstance(called, types.FunctionType):
             return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
-        if (isinstance(f, types.FunctionType) and not all(map(_is_constant, f.__closure__ or ()))) or isinstance(
-            f, functools.partial
-        ):
+        captures = isinstance(f, types.FunctionType) and not all(map(_is_constant, f.__closure__ or ()))
+        made = isinstance(f, type) and has_plain_fields(f)
+        if (captures and wanted[0]) or made or isinstance(f, functools.partial):
             return _without_owner(_by_source(caller(f), wanted, (f, *args), kwargs), f)
     inner = _by_key(f, wanted[1:], args, kwargs)
     return Resolved(inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)), inner.source)

@@ -35,8 +35,6 @@ def resolve_tracked(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any)
     operation, owner = _operation(f, args)
     if operation is not None:
         return _of_operation(operation, owner, count)
-    if isinstance(f, type) and has_plain_fields(f) and isinstance(member(f, "__init__"), types.FunctionType):
-        return _of_source(dynamic.caller(f), (False, *wanted[1:]), (f,), count)
     inner = dynamic.resolve(wanted, f, *args, **kwargs)
     if inner.source is not None:
         function, flags, first = inner.source

@@ -948,3 +948,33 @@ def test_mixed_loops():
     text = differentiable(mixed_loops).source([Dense(1), Relu()], [square], X, wrt="x")
     assert "layer = layers[1]" in text
     assert "square_forward" in text
+
+
+def made_inside(x):
+    class Base:
+        def __init__(self, v):
+            self.v = v
+
+        def score(self):
+            return self.v * 2
+
+    class Child(Base):
+        def __init__(self, v):
+            super().__init__(v * 3)
+
+        def score(self):
+            return super().score() + self.v
+
+    return Child(x).score() * x
+
+
+def one_of(fs, i, x):
+    return fs[i](x)
+
+
+def test_known_at_run_time_only():
+    """A class made inside, and an object that is no argument, are called at run time by what they are then."""
+    check(made_inside, 2.0)
+    for i in range(4):
+        layers = [Dense(1), Relu(), functools.partial(affine, 2.0, b=1.0), square]
+        check(lambda x, i=i, layers=layers: one_of(layers, i, x), X)
