@@ -2,14 +2,19 @@
 
     pass         from → to                                            file
     parse        function → gast, with every node's place             parse
-    lower        gast → IR in A-normal form                           lower, matching, normalise, scope; ir, expression
-    kinds        IR → IR with kinds and callees                       kinds, handling, environment, lattice, transfer,
-                                                                      decide
+    lower        gast → IR in A-normal form                           lower, normalise, scope; ir, expression
+                   comprehensions, iterators                          comprehend, iterators, consumers
+                   match; variables shared and rebound                matching; cells
+    kinds        IR → IR with kinds and callees                       kinds, handling, unroll, environment, lattice,
+                                                                      transfer, decide
       resolve    operation → callee and kind                          resolve, rulecalls, operations, functions, calls
+                   containers as wholes; what is written into         moves; places
+                   objects                                            objects, overloads, construct, newobjects
     alias        IR → alias classes                                   alias
-    activity     IR → which names carry derivatives                   activity, handled, escape
-    adjoint      IR → forward IR, backward IR, saved values           adjoint, whiles, protected, reverse, structures,
-                                                                      cotangents, bars, definite, saving, records
+    activity     IR → which names carry derivatives                   activity, escape, handled
+    adjoint      IR → forward IR, backward IR, saved values           adjoint, protected, whiles, reverse, structures,
+                                                                      tracking, cotangents, bars, definite, saving,
+                                                                      records, gathers
       inline     rule + kinds → one expression per cotangent          ruletext, instantiate, link
     simplify     backward IR → the same without idle copies           simplify
     fold         IR → IR with nested expressions                      fold
