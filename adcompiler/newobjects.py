@@ -9,6 +9,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import inspect
+import types
 from typing import Any
 
 from adcompiler import ir
@@ -27,6 +28,8 @@ class NewObjectResolver(ConstructResolver):
 
     def _constructed(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
         """A call that makes an object, or None."""
+        if function is types.SimpleNamespace and not expr.args and all(k for k, _ in expr.kwargs):
+            return self._namespace(expr)
         found = super()._constructed(expr, function, kinds)
         if found is not None or not isinstance(function, type) or not _is_made_plainly(function):
             return found
@@ -75,19 +78,30 @@ class NewObjectResolver(ConstructResolver):
         obj, kind = self._empty(expr, cls)
         for field in fields:
             value = self._field_value(field, bound)
-            if value is None:
-                continue
-            held = self.value(value)[1]
-            self.program.note_content(kind, field.name, held)
-            args = (obj, ir.Const(field.name), value)
-            spelled = ir.Call(ir.Static(places.init_attribute, "init_attribute"), args)
-            kinds = (kind, Known(field.name), held)
-            self._run(self.place_call(spelled, places.INIT_ATTRIBUTE, args, kinds, Known(None)))
+            if value is not None:
+                self._fill(obj, kind, field.name, value)
         after = member(cls, "__post_init__")
         if plain_function(after) is not None:
             self._guard_class(cls, "__post_init__", after)
             call = ir.Call(ir.Attr(obj, "__post_init__"), ())
             self._run(self._keyed(call, after, (obj,), [kind], "__post_init__"))
+        return obj, kind
+
+    def _fill(self, obj: ir.Expr, kind: Heap, name: str, value: ir.Expr) -> None:
+        """Set a field of a new object."""
+        held = self.value(value)[1]
+        self.program.note_content(kind, name, held)
+        args = (obj, ir.Const(name), value)
+        spelled = ir.Call(ir.Static(places.init_attribute, "init_attribute"), args)
+        kinds = (kind, Known(name), held)
+        self._run(self.place_call(spelled, places.INIT_ATTRIBUTE, args, kinds, Known(None)))
+
+    def _namespace(self, expr: ir.Call) -> Resolved:
+        """`SimpleNamespace(a=..., b=...)`."""
+        self.program.need_places()
+        obj, kind = self._empty(expr, types.SimpleNamespace)
+        for name, value in expr.kwargs:
+            self._fill(obj, kind, str(name), value)
         return obj, kind
 
     def _field_value(self, field: Any, bound: dict[str, Any]) -> ir.Expr | None:

@@ -42,7 +42,7 @@ from adcompiler.program import ANY, Path, Root
 from adcompiler.resolve import Resolved
 from adcompiler.rulecalls import RuleResolver
 from adcompiler.rules.registry import is_non_differentiable, lookup
-from adcompiler.runtime import places
+from adcompiler.runtime import changes, places
 from adcompiler.transfer import as_dict, broadcast_kind, result_kind
 
 BINARY = {
@@ -117,7 +117,7 @@ class OperationResolver(RuleResolver, MoveResolver):
                 return self.apply(expr, InertCall("declared without derivative"), expr.args, kinds, kind)
         if self.program.writes_places and expr.op == "+" and all(k and self.container_class(k) is list for k in kinds):
             whole = kinds[0] if kinds[0] == kinds[1] else Heap(list)
-            return self.place_call(expr, places.CONCATENATE, expr.args, kinds, whole)
+            return self.place_call(expr, changes.CONCATENATE, expr.args, kinds, whole)
         mixed = any(isinstance(k, Inert) for k in kinds) and any(map(can_be_active, numbers))
         if mixed or any(isinstance(k, Unknown) or is_object(k) for k in kinds):
             if self.augments(expr):

@@ -32,8 +32,9 @@ from adcompiler.lattice import (
 )
 from adcompiler.program import ANY
 from adcompiler.resolve import Resolved, Resolver
-from adcompiler.runtime import places
+from adcompiler.runtime import changes, places
 from adcompiler.runtime.bars import Cell, is_place, is_place_class
+from adcompiler.runtime.moved import Operation
 
 _CONTAINERS = (list, dict, deque, defaultdict, OrderedDict)
 
@@ -54,7 +55,7 @@ class PlaceResolver(Resolver):
     """Adds places to what can be resolved."""
 
     def place_call(
-        self, expr: ir.Expr, operation: places.Operation, args: Any, kinds: Any, kind: Kind | None, keywords: Any = ()
+        self, expr: ir.Expr, operation: Operation, args: Any, kinds: Any, kind: Kind | None, keywords: Any = ()
     ) -> Resolved:
         """A read of or write into a place; the first operand is the object."""
         if operation.stores and not isinstance(kinds[0], Heap) and kinds[0] is not None:
@@ -126,8 +127,8 @@ class PlaceResolver(Resolver):
             return None
         self.program.need_places()
         self.note_method("extend", obj, [kind])
-        spelled = ir.Call(ir.Static(places.extend_in_place, "extend"), stmt.value.args)
-        operation = places.METHODS[list]["extend"]
+        spelled = ir.Call(ir.Static(changes.extend_in_place, "extend"), stmt.value.args)
+        operation = changes.METHODS[list]["extend"]
         applied, _ = self.place_call(spelled, operation, stmt.value.args, (obj, kind), Known(None))
         return (ir.Assign(self.spec.names.fresh("t"), applied, stmt.origin, kind=Known(None)),)
 
@@ -160,7 +161,7 @@ class PlaceResolver(Resolver):
     def written_method(self, expr: ir.Call, func: ir.Attr, obj: Kind, kinds: list[Any]) -> Resolved | None:
         """A method of a list, dict or deque that reads or writes its places; None if it is none of these."""
         cls = self.container_class(obj)
-        operation = places.METHODS.get(cls, {}).get(func.name) if cls is not None else None
+        operation = changes.METHODS.get(cls, {}).get(func.name) if cls is not None else None
         if operation is None or any(isinstance(a, ir.Star) for a in expr.args):
             return None
         if not any(map(can_be_active, (obj, *kinds))):
@@ -232,7 +233,7 @@ class PlaceResolver(Resolver):
         self.note_method("extend", kind, [k for k in kinds if not isinstance(k, Known)])
         args = (ir.Static(function, function.__name__), *operands)
         names = tuple(k for k, _ in expr.kwargs if k)
-        return self.apply(expr, PlaceCall(places.MAKE, names), args, (Known(function), *kinds), kind)
+        return self.apply(expr, PlaceCall(changes.MAKE, names), args, (Known(function), *kinds), kind)
 
 
 def as_assignment(stmt: ir.Do, value: ir.Expr, name: str) -> ir.Stmt:

@@ -78,7 +78,7 @@ def is_place_class(cls: type) -> bool:
     """Whether objects of a class have attributes that can be written into."""
     if issubclass(cls, (tuple, np.ndarray, np.generic, str, int, float, Tangent, *_CALLABLES)):
         return False
-    return bool(cls.__flags__ & _HEAP_TYPE)
+    return cls is types.SimpleNamespace or bool(cls.__flags__ & _HEAP_TYPE)
 
 
 def attributes(value: Any) -> Iterator[tuple[str, Any]]:
@@ -309,7 +309,7 @@ def as_it_was(value: Any, above: frozenset[int] = frozenset()) -> Any:
         return [as_it_was(item, above) for item in value]
     if isinstance(value, dict):
         return {key: as_it_was(item, above) for key, item in value.items()}
-    copy = object.__new__(type(value))
+    copy = types.SimpleNamespace() if type(value) is types.SimpleNamespace else object.__new__(type(value))
     for name, item in attributes(value):
         object.__setattr__(copy, name, as_it_was(item, above))
     return copy

@@ -14,8 +14,10 @@ from typing import Any
 
 from adcompiler.runtime import dynamic
 from adcompiler.runtime.bars import Bars, as_it_was, hold, is_place
+from adcompiler.runtime.changes import CONCATENATE, METHODS
 from adcompiler.runtime.members import ABSENT, has_plain_fields, is_field, member
-from adcompiler.runtime.places import CONCATENATE, CONTAINERS, LOAD_ATTRIBUTE, LOAD_ITEM, METHODS, Operation
+from adcompiler.runtime.moved import CONTAINERS, Operation
+from adcompiler.runtime.places import LOAD_ATTRIBUTE, LOAD_ITEM
 from adcompiler.runtime.tangents import accumulate
 
 _compile: Callable[..., Any]
