@@ -53,15 +53,6 @@ def assert_refused(caught, what, advice, file, line, text):
 # --- calls ------------------------------------------------------------------------------------------------
 
 
-def two(a, b):
-    return a * b
-
-
-@refused(UnsupportedSyntaxError, "call of two() unpacks a sequence of unknown length", "Write the arguments out.")
-def unpacked_array(x):
-    return two(*x[:2])  # refused
-
-
 @refused(UnsupportedSyntaxError, "call of inner() unpacks a sequence of unknown length", "Write the arguments out.")
 def unpacked_into_a_local(x):
     def inner(a, b):
@@ -188,26 +179,6 @@ def starred_place(x):
     return p[0] * rest[0]
 
 
-def applied(f, x):
-    return f(x)
-
-
-@refused(UnsupportedSyntaxError, "changes after a function that uses it was made", "Pass the value as an argument.")
-def late_binding(x):
-    a = x * 2.0
-    g = lambda y: a * y
-    a = x * 3.0
-    return applied(g, x)  # refused
-
-
-@refused(UnsupportedSyntaxError, "changes after a function that uses it was made", "Pass the value as an argument.")
-def late_binding_of_what_is_kept(x):
-    a = x * 2.0
-    functions = [lambda y: a * y]  # refused
-    a = x * 3.0
-    return functions[0](x) * a
-
-
 # --- text -------------------------------------------------------------------------------------------------
 
 
@@ -233,11 +204,6 @@ def frame(x):
 @refused(UnsupportedSyntaxError, "sum() of lists, tuples", "Combine the items in a loop.")
 def sum_of_tuples(x):
     return sum([(x[0], x[1]), (x[1], x[2])], ())[0]  # refused
-
-
-@refused(UnsupportedSyntaxError, "the operator * on containers", "Combine the items one by one.")
-def repeated_list(x):
-    return ([x[0]] * 3)[0]  # refused
 
 
 @refused(MutationError, "with out=", "Let it return a new array.")

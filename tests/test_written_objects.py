@@ -311,3 +311,88 @@ def test_an_object_that_is_an_argument(single_use):
     value, back = pullback(written_argument, m, 1.5, single_use=single_use)
     assert (value, m.state) == (6.0, 3.0)
     assert back(1.0) == (Tangent(Recurrent, w=6.0, state=None), 4.0)
+
+
+def applied(f, x):
+    return f(x)
+
+
+def late_binding(x):
+    a = x * 2.0
+    g = lambda y: a * y
+    a = x * 3.0
+    return applied(g, x)
+
+
+def late_binding_of_what_is_kept(x):
+    a = x * 2.0
+    functions = [lambda y: a * y]
+    a = x * 3.0
+    return functions[0](x) * a
+
+
+def functions_of_a_loop(x):
+    functions = []
+    for i in range(3):
+        w = x * i
+        functions.append(lambda v: v * w + i)  # noqa: B023  what is tested: all see the last w and i
+    return sum([f(x) for f in functions])
+
+
+def rebound_by_a_loop(x):
+    s = 0.0
+    for w in [x, x * x, 2.0]:
+
+        def g(v):
+            return v * w  # noqa: B023
+
+        s = s + applied(g, applied(g, x))
+    return s * w
+
+
+def closures_that_share(x):
+    def make():
+        c = x
+
+        def add(v):
+            nonlocal c
+            c = c + v
+            return c
+
+        def get():
+            return c * x
+
+        return add, get
+
+    add, get = make()
+    add(x)
+    add(2.0)
+    return get() * add(x)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [late_binding, late_binding_of_what_is_kept, functions_of_a_loop, rebound_by_a_loop, closures_that_share],
+)
+def test_captured_variables_that_are_rebound(program):
+    """A function sees a captured variable as it is when it is called, wherever the function has been meanwhile."""
+    check(program, 0.9)
+
+
+def made_by_a_local_class(x):
+    class Adder:
+        k = 2.0
+
+        def __init__(self):
+            self.t = []
+
+        def add(self, v):
+            self.t.append(v * self.k)
+            return self
+
+    return sum(Adder().add(x).add(x * x).t)
+
+
+def test_a_class_defined_inside():
+    """Objects of a class that the function itself defines are made at run time."""
+    check(made_by_a_local_class, 0.9)
