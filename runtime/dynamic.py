@@ -94,7 +94,7 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         return _without_owner(_by_key(f.__func__, wanted, (owner, *args), kwargs), owner)
     if not _lookup(f, ()) and not _is_inert(f):
         called = member(type(f), "__call__")
-        if has_plain_fields(type(f)) and isinstance(called, types.FunctionType):
+        if has_plain_fields(type(f)) and isinstance(called, types.FunctionType) and not foreign_module(called):
             return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
         captures = isinstance(f, types.FunctionType) and not all(map(_is_constant, f.__closure__ or ()))
         made = isinstance(f, type) and has_plain_fields(f)

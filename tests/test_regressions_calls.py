@@ -12,7 +12,6 @@ import pytest
 from adcompiler import (
     DifferentiationError,
     NoRuleError,
-    UnsupportedSyntaxError,
     differentiable,
     gradient,
     pullback,
@@ -213,7 +212,7 @@ def test_closures_chosen_at_run_time():
 
 
 def vectorized(x):
-    return np.sum(np.vectorize(lambda v: v * v)(x))  # refused
+    return np.sum(np.frompyfunc(lambda v: v * v, 1, 1)(x).astype(float))  # refused
 
 
 def test_refusals_of_callees_name_the_line():
@@ -314,9 +313,8 @@ def last_power(x):
 
 
 def test_tuples_joined_in_a_recursion():
-    """Tuples of unknown length that are joined by `+` are refused before anything is computed."""
-    with pytest.raises(UnsupportedSyntaxError, match="on containers"):
-        pullback(last_power, 0.7)
+    """Tuples of unknown length are joined by `+` with their cotangents."""
+    check(last_power, 0.7)
 
 
 def van_der_pol(y, h, steps):
