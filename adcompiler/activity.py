@@ -18,6 +18,7 @@ from adcompiler.callees import (
     Backwards,
     Build,
     Copied,
+    Drain,
     Dynamic,
     Enumerated,
     InertCall,
@@ -31,6 +32,8 @@ from adcompiler.callees import (
     PairCall,
     PathLoad,
     PlaceCall,
+    Pull,
+    Relay,
     RuleCall,
     Spread,
     Zipped,
@@ -40,7 +43,8 @@ from adcompiler.callees import (
 from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
 from adcompiler.escape import local_functions, rebound_after, rebound_between, rebound_late
 from adcompiler.handled import carries, lost
-from adcompiler.lattice import Closure, Inert, Unknown, can_be_active, is_scalar
+from adcompiler.late import refuse_late, refuse_lost, stream_lost
+from adcompiler.lattice import Closure, Inert, Stream, Unknown, can_be_active, is_scalar
 from adcompiler.lower import Lowering
 from adcompiler.places import is_mutable
 from adcompiler.program import Spec
@@ -118,6 +122,7 @@ class _Analysis:
         self.ever: Active = frozenset()
         self.text: set[str] = set()
         self.heads: dict[int, Active] = {}
+        self.generators: dict[int, Any] = {}
         self.shared = nonlocals(spec.function.source.node)
         self.raising: list[set[str]] = []  # for each protected body around: what is active where it may be left
         self.carried: set[str] = set()  # exceptions that may hold an active value, and what was read from them
@@ -136,7 +141,10 @@ class _Analysis:
             ever = self.ever
             self.block(self.spec.body, frozenset(start))
             if self.ever == ever:
-                return self.found
+                break
+        for value, made in self.generators.values():  # last: what is refused anyway counts as a write
+            refuse_late(self.spec, self.aliases, value, made)
+        return self.found
 
     def in_table(self, kind: Any) -> bool:
         """Whether a value may have entries in the table of cotangents: a container, once one holds something active."""
@@ -196,9 +204,15 @@ class _Analysis:
             case ir.Return():
                 if isinstance(stmt.value, ir.Name) and stmt.value.id in self.carried:
                     raise lost(stmt)
-                self.found.result |= can_be_active(stmt.kind) and self.value(stmt.value, active, stmt)
+                on = can_be_active(stmt.kind) and self.value(stmt.value, active, stmt)
+                self.found.result |= on and not self.spec.function.generator
                 self.kept_closures([stmt.kind], active, stmt)
                 return None
+            case ir.Yield():
+                self.found.result |= can_be_active(stmt.kind) and self.value(stmt.value, active, stmt)
+                self.kept_closures([stmt.kind], active, stmt)
+                if isinstance(stmt.kind, Stream) and self.atom(stmt.value, active):
+                    raise stream_lost(stmt)
             case ir.Break():
                 self.breaks[-1].append(active)
                 return None
@@ -352,6 +366,9 @@ class _Analysis:
         return self.block(stmt.body, inside), self.block(stmt.orelse, head)
 
     def refuse_unknown_iteration(self, stmt: Any, plan: Any, active: Active) -> None:
+        for over in parts(plan):
+            if over.kind == Stream(None) and self.atom(over.source, active):
+                raise stream_lost(stmt)
         known = isinstance(plan, Over | Zipped | Enumerated | Backwards | Keys)
         known = known and all(ir.is_atom(over.source) for over in parts(plan))
         spelled = stmt.iterable.spelled if isinstance(stmt.iterable, ir.Apply) else stmt.iterable
@@ -458,11 +475,15 @@ class _Analysis:
                     "Use the value itself, or stop_gradient() of it.",
                 )
 
-    def applied(self, value: ir.Apply, on: tuple[bool, ...], active: Active, stmt: Any) -> bool:
+    def applied(self, value: ir.Apply, on: tuple[bool, ...], active: Active, stmt: Any) -> bool:  # noqa: C901
+        if not isinstance(value.callee, Missing):
+            refuse_lost(value, on, stmt)
         match value.callee:
             case Missing(error):
                 raise error
             case PairCall(spec):
+                if isinstance(value.kind, Stream):
+                    self.generators[id(stmt)] = value, stmt
                 self.passed_closures(value, active, stmt)
                 self.passed_memory(value, active, stmt)
                 return self.rounds.visit(spec, on).result
@@ -480,7 +501,7 @@ class _Analysis:
                 self.hold_active()
                 self.called_closures(value, active, stmt)
                 return can_be_active(value.kind)
-            case RuleCall() | Dynamic() | Spread() | Load() | PathLoad():
+            case RuleCall() | Dynamic() | Spread() | Load() | PathLoad() | Pull() | Drain() | Relay():
                 return can_be_active(value.kind)
         return True
 

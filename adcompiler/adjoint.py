@@ -65,6 +65,8 @@ class Adjoint(Protected):
         self.zeros = zeros
         if spec.program.writes_places and not is_quiet(spec):
             pair.table = self.table = names.unique("bars")
+        if spec.function.generator:
+            pair.run = names.unique("run")
         self.unset: set[str] = set()
         self.heads: dict[int, State] = {}
         self.body = body
@@ -206,12 +208,19 @@ class Adjoint(Protected):
         state = self.left(state, self.exit_states[0][ir.Return])
         reverse: Code = []
         seed = self.take(RESULT, state) if self.cancels else Bar()
-        if seed is not None and isinstance(stmt.value, ir.Name) and stmt.value.id in self.active:
+        if seed is not None and isinstance(stmt.value, ir.Name) and stmt.value.id in self.active and not self.pair.run:
             if not self.has_places(stmt.kind):
                 unsure = seed.maybe or self.tracks
                 self.add(stmt.value.id, ir.Name(self.pair.cotangent), state, reverse, maybe=unsure, kind=stmt.kind)
         forward = [*self.marked(stmt), stmt]
         return forward, reverse, state
+
+    def stmt_Yield(self, stmt: ir.Yield, state: State, region: Region) -> tuple[Code, Code, State]:
+        reverse: Code = []
+        self.unyielded(stmt, state, reverse)
+        count = ir.Store(ir.Attr(ir.Name(self.pair.run), "count"), ir.Const(1), "+")
+        dropped = (*self.marked(stmt), ir.Return(ir.Const(None)))
+        return [count, replace(stmt, body=dropped)], reverse, state
 
     def left(self, here: State, beyond: State) -> State:
         """The cotangents at an exit: those where it leads to, and the buffers and sums that are already there."""
@@ -273,6 +282,7 @@ class Adjoint(Protected):
         back, before = self.backwards(stmt, inner, code)
         if inner.open:
             body = [ir.Try(tuple(body), (), (), (Record(inner),))]
+        stmt = self.with_numbers(stmt)
         forward = [*before, replace(stmt, body=(Top(inner), *body), orelse=tuple(orelse))]
         back = [*start, *back]
         if self.sequences[-1] is not None:
@@ -300,6 +310,7 @@ class Adjoint(Protected):
         self.regions.append(inner)
         self.exit_states.append({ir.Break: broken, ir.Continue: head})
         self.owned_requests.append(set())
+        self.numbers.pop(id(stmt), None)
         inner.open = id(stmt) in self.opened
         if inner.open:
             self.begin(stmt.body, inner)

@@ -22,6 +22,7 @@ from adcompiler.callees import (
     WRITERS,
     Build,
     Copied,
+    Drain,
     Dynamic,
     InertCall,
     Load,
@@ -31,16 +32,19 @@ from adcompiler.callees import (
     PairCall,
     PathLoad,
     PlaceCall,
+    Pull,
+    Relay,
     RuleCall,
     Spread,
     in_place,
     parts,
 )
-from adcompiler.lattice import Inert, Kind, Known, is_scalar
+from adcompiler.lattice import Inert, Kind, Known, Stream, is_scalar
 from adcompiler.program import Spec
 
 OUTSIDE = "<outside>"  # memory of globals, captured variables and whatever else holds
 RESULT = "<result>"
+HELD = "<argument><yielded>"  # memory that whoever takes the items of a generator may hold
 
 _ARRAY_WRITERS = ("sort", "fill", "put", "partition", "itemset", "resize", "setfield", "setflags", "byteswap")
 
@@ -64,6 +68,7 @@ class Aliases:
     sure_writes: frozenset[int] = frozenset()  # those that are not mere guesses about what runs out of sight
     result_outside: bool = False
     writes_outside: bool = False
+    writes_result: bool = False
 
     def find(self, node: str) -> str:
         """The representative of a definition's class."""
@@ -95,6 +100,11 @@ class Aliases:
         """Whether nothing else can refer to a name's block just before a statement."""
         root = self.find(self.before[id(stmt)].get(name, name))
         return self.sharing(stmt, name) == {name} and root not in {self.find(n) for n in self._held}
+
+    @property
+    def summary(self) -> tuple[Any, ...]:
+        """What callers use."""
+        return self.results, self.writes, self.result_outside, self.writes_outside, self.writes_result
 
     @property
     def _held(self) -> set[str]:
@@ -129,8 +139,34 @@ def alias(spec: Spec) -> Aliases:
     if spec.aliases is None:
         every = frozenset(range(len(spec.params)))
         spec.aliases = Aliases(results=every, writes=every, sure_writes=every, result_outside=True, writes_outside=True)
-        spec.aliases = _Builder(spec, Aliases()).run()
+        built = _Builder(spec, Aliases()).run()
+        if spec.function.generator and _calls(spec, set()) & {spec}:
+            built = _repeated(spec)
+        spec.aliases = built
     return spec.aliases  # type: ignore[no-any-return]
+
+
+def _repeated(spec: Spec) -> Aliases:
+    """The classes of a generator that calls itself, and is called by nothing that it calls: assumed and confirmed."""
+    if any(_calls(other, set()) & {spec} for other in _calls(spec, set()) - {spec}):
+        return _Builder(spec, Aliases()).run()
+    spec.aliases = Aliases()
+    while True:
+        built = _Builder(spec, Aliases()).run()
+        if built.summary == spec.aliases.summary:
+            return built
+        spec.aliases = built
+
+
+def _calls(spec: Spec, seen: set[Spec]) -> set[Spec]:
+    """The specialisations that a function calls, and those that these call."""
+    for stmt in ir.statements(spec.body):
+        for expr in ir.expressions(stmt):
+            for inner in ir.walk(expr):
+                if isinstance(inner, ir.Apply) and isinstance(inner.callee, PairCall) and inner.callee.spec not in seen:
+                    seen.add(inner.callee.spec)
+                    _calls(inner.callee.spec, seen)
+    return seen
 
 
 class _Builder:
@@ -160,6 +196,7 @@ class _Builder:
         a.writes = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) in written)
         sure = {a.find(w) for w, by in a.written.items() if by}
         a.sure_writes = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) in sure)
+        a.writes_result = result in written
         a.result_outside, a.writes_outside = a.find(OUTSIDE) == result, a.find(OUTSIDE) in written
         return a
 
@@ -264,11 +301,16 @@ class _Builder:
                 self.a.made[id(stmt), target] = self.env.get(target, target)
             case ir.Assign(target, value):
                 self.bind_all((target,), self.links(value, stmt.kind))
+                self.overwritten(target, value)
             case ir.Unpack(target, value):
                 self.bind_all(tuple(target.names()), self.links(value, None))
             case ir.Return(value) if not is_scalar(stmt.kind):
                 for link in self.links(value, None):
                     self.link(RESULT, link)
+            case ir.Yield(value) if not is_scalar(stmt.kind):
+                for link in self.links(value, None):
+                    self.link(RESULT, link)
+                    self.link(HELD, link)
             case ir.Store(place, value):
                 self.link_all([place.value, value])
                 self.written(place.value)
@@ -304,6 +346,13 @@ class _Builder:
             case ir.Break() | ir.Continue():
                 self.leaving[-1].append(dict(self.env))
 
+    def overwritten(self, target: str, value: ir.Expr) -> None:
+        """What a generator yields may be written by it later."""
+        if isinstance(value, ir.Apply) and isinstance(value.callee, PairCall):
+            callee = value.callee.spec
+            if callee.function.generator and alias(callee).writes_result:
+                self.note_write(self.env[target])
+
     def opaque(self, stmt: ir.Opaque) -> None:
         if not isinstance(stmt.node, gast.Assert | gast.Raise | gast.Import | gast.ImportFrom):
             for name in stmt.reads:
@@ -330,7 +379,7 @@ class _Builder:
         shared = [self.resolve(arg) for arg in linked if not is_scalar(kinds.get(id(arg)))]
         return shared + ([OUTSIDE] if outside else [])
 
-    def applied(self, value: ir.Apply) -> tuple[tuple[Any, ...], bool]:
+    def applied(self, value: ir.Apply) -> tuple[tuple[Any, ...], bool]:  # noqa: C901  one case per callee
         """The operands that a result may share memory with, and whether it may with memory from outside."""
         match value.callee:
             case RuleCall() as call:
@@ -344,7 +393,20 @@ class _Builder:
                 # A container and what it holds are one class; that the container changes is no write of an array.
                 self.link_all(list(value.args))
                 return value.args, False
-            case InertCall("stop_gradient" | "integers") | Build() | Make() | Copied() | Load() | Move() | PathLoad():
+            case Pull() | Drain() if isinstance(value.kinds[0], Stream) and is_scalar(value.kinds[0].item):
+                return value.args[1:], False
+            case (
+                InertCall("stop_gradient" | "integers")
+                | Build()
+                | Make()
+                | Copied()
+                | Load()
+                | Move()
+                | PathLoad()
+                | Pull()
+                | Drain()
+                | Relay()
+            ):
                 return value.args, False
             case Dynamic(key, _, pure) if pure or (key is not None and not isinstance(key, str)):
                 return value.args, False

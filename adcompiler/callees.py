@@ -64,6 +64,26 @@ class Field:
 
 
 @dataclass(frozen=True, eq=False)
+class Pull:
+    """`next(stream)` or `next(stream, default)`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Drain:
+    """A new list of the next items of a stream, all, or `limit` at most; or a tuple of all."""
+
+    limit: int | None = None
+    form: type = list
+
+
+@dataclass(frozen=True, eq=False)
+class Relay:
+    """An iterator that hands on items of the stream at `position` as it takes them: `islice(stream, n)`."""
+
+    position: int
+
+
+@dataclass(frozen=True, eq=False)
 class Gathered:
     """A list or dict that statements have collected: its cotangent becomes one that their reverse takes apart."""
 

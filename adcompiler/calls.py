@@ -20,30 +20,33 @@ from adcompiler.lattice import (
     Known,
     ListOf,
     Number,
+    Stream,
     Unknown,
     can_be_active,
     class_of,
     is_object,
     numeric,
 )
-from adcompiler.newobjects import NewObjectResolver
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime.dynamic import without_rule
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.runtime.patterns import pattern_attribute, pattern_name, rest_of
+from adcompiler.streams import StreamResolver
 from adcompiler.transfer import result_kind
 
 _EFFECTS_ONLY = ("logging", "warnings", "time", "sys", "os", "io", "tqdm", "datetime", "json", "builtins")
 _FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
 
 
-class CallResolver(NewObjectResolver):
+class CallResolver(StreamResolver):
     """Resolves all operations."""
 
-    def call(self, expr: ir.Call) -> Resolved:
+    def call(self, expr: ir.Call) -> Resolved:  # noqa: C901  one case per form
         """A call."""
         values = [v for _, v in expr.kwargs]
+        if any(isinstance(a, ir.Call) for a in expr.args):
+            expr = self.with_relays(expr)
         if any(isinstance(a, ir.Call) for a in expr.args):
             return self.consumed(expr)
         kinds = self.kinds([*expr.args, *values])
@@ -61,6 +64,10 @@ class CallResolver(NewObjectResolver):
         func = self.value(expr.func)[1]
         if func is None:
             return self.apply(expr, InertCall("not reached yet"), (), (None,), None)
+        if any(isinstance(k, Stream) and can_be_active(k) for k in kinds):
+            consumed = self.taken_from(expr, func, kinds)
+            if consumed is not None:
+                return consumed
         return self._called(expr, func, kinds)
 
     def _called(self, expr: ir.Call, func: Kind, kinds: list[Any]) -> Resolved:
@@ -104,6 +111,8 @@ class CallResolver(NewObjectResolver):
             if key is None:
                 key = getattr(float, func.name, None)
             return self._keyed(expr, key, (func.value, *expr.args), [obj, *kinds], f"the method .{func.name}()")
+        if isinstance(obj, Stream) and can_be_active(obj):
+            return self.stream_method(expr, func, obj, kinds)
         if isinstance(obj, Inert):
             operands = self._operands(expr, expr.args)
             return self._effect(expr, operands, kinds, "of an object without derivative", func.name)

@@ -26,8 +26,8 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.decide import trusted
-from adcompiler.normalise import Normaliser
-from adcompiler.scope import bindings, loads, parameters
+from adcompiler.normalise import YIELDS, Normaliser
+from adcompiler.scope import bindings, loads, own_nodes, parameters
 
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 _LAMBDAS = (gast.Lambda, gast.FunctionDef)
@@ -86,6 +86,8 @@ class Comprehender(Normaliser):
 
         `make` gets the name for the value, and returns that of the list or dict which collects it, if there is one.
         """
+        if any(isinstance(d, YIELDS) for d in own_nodes(node)):
+            raise self.unsupported(node, f"a yield inside {what}", "Yield in a statement of its own.")
         target = self.names.fresh("t")
         into: list[str | None] = []
         body = self.block(lambda: into.append(make(target)))

@@ -43,6 +43,7 @@ class Cotangents:
         self.active: frozenset[str] = frozenset()
         self.bar_names: dict[str, str] = {}
         self.counters: dict[int, str] = {}
+        self.numbers: dict[int, dict[str, str]] = {}
         self.regions: list[Region] = []
         self.owned_requests: list[set[str]] = []
         self.paths: dict[tuple[str, Any], str] = {}

@@ -33,6 +33,7 @@ from adcompiler.lattice import (
     Observed,
     Scalar,
     SliceOf,
+    Stream,
     TupleOf,
     Unknown,
     is_scalar,
@@ -161,6 +162,8 @@ def renamed(kind: Kind | None, keep: dict[Any, Any], fresh: Any) -> Kind | None:
             return DictOfKinds(keys, tuple(renamed(k, keep, fresh) or Unknown() for k in items))
         case MapOf(item):
             return MapOf(renamed(item, keep, fresh) or Unknown())
+        case Stream(item):
+            return Stream(renamed(item, keep, fresh))
         case Observed():
             return replace(kind, holder=None)
     return kind

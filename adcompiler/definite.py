@@ -48,12 +48,15 @@ def _block(block: ir.Block, bound: Bound | None, found: Definite, loops: tuple[i
     return bound
 
 
-def _statement(stmt: Any, bound: Bound, found: Definite, loops: tuple[int, ...]) -> Bound | None:
+def _statement(stmt: Any, bound: Bound, found: Definite, loops: tuple[int, ...]) -> Bound | None:  # noqa: C901
     match stmt:
         case ir.Return():
             for loop in (*loops, None):
                 found.record(loop, bound)
             return None
+        case ir.Yield():
+            for loop in (*loops, None):
+                found.record(loop, bound)
         case ir.Break() | ir.Continue():
             found.record(loops[-1], bound)
             return None

@@ -244,6 +244,14 @@ class Emitter:
     def stmt_Return(self, stmt: ir.Return) -> gast.AST:
         return gast.Return(value=self.expr(stmt.value))
 
+    def stmt_Yield(self, stmt: ir.Yield) -> gast.AST:
+        out = gast.Expr(value=gast.Yield(value=self.expr(stmt.value)))
+        if not stmt.body:
+            return out
+        dropped = self.expr(ir.Static(GeneratorExit, "GeneratorExit"))
+        handler = gast.ExceptHandler(type=dropped, name=None, body=self.body(stmt.body))
+        return gast.Try(body=[out], handlers=[handler], orelse=[], finalbody=[])
+
     def stmt_Clear(self, stmt: ir.Clear) -> gast.AST:
         return gast.Assign(targets=[store(n) for n in stmt.names], value=constant(stmt.value), type_comment=None)
 

@@ -14,6 +14,7 @@ from adcompiler.lattice import (
     ListOf,
     Number,
     Scalar,
+    Stream,
     TupleOf,
     Unknown,
     join,
@@ -68,6 +69,8 @@ def _reclass(kind: Kind, shape: Any) -> Kind:
 
 def _widest(kind: Kind | None) -> Kind:
     """The kind above all that a name may still get, for a loop whose kinds do not settle."""
+    if isinstance(kind, Stream):
+        return Stream(None)
     return Number(False) if isinstance(numeric(kind), Scalar | Array | Number) else Unknown()
 
 

@@ -18,7 +18,7 @@ from adcompiler import ir
 from adcompiler.callees import InertCall
 from adcompiler.calls import CallResolver
 from adcompiler.environment import Env, merge
-from adcompiler.errors import UnsupportedSyntaxError
+from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.lattice import Inert, Kind, Known, Unknown
 from adcompiler.program import Spec
 
@@ -93,6 +93,14 @@ class Handling(CallResolver):
     def stmt_With(self, stmt: ir.With, env: Env) -> tuple[ir.Block, Env | None]:
         item, manager = self.context(stmt.item)
         stmt = replace(stmt, item=item, swallows=manager not in _TRANSPARENT)
+        if stmt.swallows and any(isinstance(s, ir.Yield) for s in ir.statements(stmt.body)):
+            raise refuse(
+                UnsupportedSyntaxError,
+                "a with statement with a yield inside cannot be differentiated",
+                stmt.origin,
+                "The context manager would be left when the generator is dropped, and might see why.",
+                "Yield behind it what is bound inside, or put the `with` around the loop that takes the items.",
+            )
         known = isinstance(item, ir.Apply) and isinstance(item.callee, InertCall)
         if manager is contextlib.nullcontext and stmt.target is not None and known:
             # The target is the argument itself: bound to it, it is differentiated like any assignment.

@@ -197,6 +197,16 @@ class Return(Stmt):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Yield(Stmt):
+    """`yield value`; `body` runs if the generator is dropped there."""
+
+    value: Expr
+    body: Block = ()
+    origin: Origin | None = None
+    kind: Any = None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Clear(Stmt):
     """`a = b = None`: the compiler's own names, before something may leave them unset; markers get a `value`."""
 
@@ -284,6 +294,7 @@ class Function:
     locals: frozenset[str]
     cells: frozenset[str]
     origin: Origin | None = None
+    generator: bool = False
 
     def shown(self, name: str) -> str:
         """A name as messages show it; temporaries are nothing that the user wrote."""
@@ -300,7 +311,7 @@ def blocks(stmt: Stmt) -> tuple[Block, ...]:
             return body, orelse
         case For(_, _, body, orelse):
             return body, orelse
-        case With() | Gather():
+        case With() | Gather() | Yield():
             return (stmt.body,)
         case Try(body, handlers, orelse, final):
             return body, *(h.body for h in handlers), orelse, final
@@ -351,7 +362,7 @@ def bound_in(block: Block) -> frozenset[str]:
 def expressions(stmt: Stmt) -> tuple[Expr, ...]:
     """The expressions that the statement itself evaluates (not those of its blocks)."""
     match stmt:
-        case Assign() | Unpack() | Do() | Return():
+        case Assign() | Unpack() | Do() | Return() | Yield():
             return (stmt.value,)
         case If() | While():
             return (stmt.test,)
@@ -373,7 +384,7 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
 def map_expressions(stmt: Stmt, f: Callable[[Expr], Expr]) -> Stmt:
     """The statement with `f` applied to the expressions it evaluates itself."""
     match stmt:
-        case Assign() | Unpack() | Do() | Return():
+        case Assign() | Unpack() | Do() | Return() | Yield():
             return replace(stmt, value=f(stmt.value))
         case Collect(_, value, key):
             return replace(stmt, value=f(value), key=None if key is None else f(key))

@@ -45,6 +45,7 @@ from adcompiler.lattice import (
     MapOf,
     Number,
     Observed,
+    Stream,
     TupleOf,
     Unknown,
     can_be_active,
@@ -74,6 +75,7 @@ class Inference(Handling):
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
         self.result: Kind | None = None
+        self.yielded: Kind | None = None
         self.heads: dict[int, Env] = {}
         # Variables that a nested function rebinds: nothing is known of them.
         self.shared = nonlocals(spec.function.source.node)
@@ -89,6 +91,8 @@ class Inference(Handling):
             self.result = join(self.result, Known(None))
             body = (*body, ir.Return(ir.Const(None), self.spec.function.origin, Known(None)))
         self.spec.body = body
+        if self.spec.function.generator:
+            self.result = None if self.yielded is None else Stream(self.yielded)
         self.spec.result = join(self.spec.result, self.result, ("result", id(self.spec)))
 
     def held(self, param: str, kind: Kind) -> Kind:
@@ -156,14 +160,20 @@ class Inference(Handling):
                 what = "unpacking an object"
                 callee = self.missing(UnsupportedSyntaxError, what, "Its items are not followed.", "Read its fields.")
                 value, kind = self.apply(value, callee, (stmt.value,), (kind,), Unknown())
+            if isinstance(kind, Stream) and can_be_active(kind):
+                value, kind = self.drained(value, None if stmt.target.star is not None else len(stmt.target.items) + 1)
+                if isinstance(kind, ListOf):  # nobody else has it: it is as it was made
+                    found = self.noted(self.parts(stmt.target, kind))
+                    return (replace(stmt, value=value, kind=kind),), {**env, **found}
             kind = self.opened(kind)
         return (replace(stmt, value=value, kind=kind),), {**env, **self.noted(self.unpacked(stmt.target, kind))}
 
     def unpacked(self, target: ir.Target, kind: Kind | None) -> Env:
         """The kinds of the targets of an unpacking."""
-        if isinstance(target, str):
-            return {target: kind}
-        kind = self.opened(kind)
+        return {target: kind} if isinstance(target, str) else self.parts(target, self.opened(kind))
+
+    def parts(self, target: ir.Targets, kind: Kind | None) -> Env:
+        """The kinds of the targets, where the value is known as it is now."""
         count, found = len(target.items), Env()
         for i, item in enumerate(target.items):
             starred = i == target.star
@@ -245,6 +255,12 @@ class Inference(Handling):
         self.result = join(self.result, kind, ("return", id(stmt)))
         return (replace(stmt, value=value, kind=kind),), None
 
+    def stmt_Yield(self, stmt: ir.Yield, env: Env) -> tuple[ir.Block, Env]:
+        value, kind = self.value(stmt.value)
+        item = None if kind is None else shapeless(numeric(kind) or kind)
+        self.yielded = join(self.yielded, item, ("yield", id(self.spec)))
+        return (replace(stmt, value=value, kind=kind),), env
+
     def stmt_Break(self, stmt: ir.Break, env: Env) -> tuple[ir.Block, None]:
         self.breaks[-1].append(env)
         return (stmt,), None
@@ -282,8 +298,9 @@ class Inference(Handling):
         written_out = self.written_out(stmt)
         if written_out is not None:
             return self.block(written_out, env)
-        plan, item = self.iteration(stmt.iterable)
-        iterable = ir.Apply(stmt.iterable, Iteration(plan), (), (), Inert())
+        source = self.relay(stmt.iterable)
+        plan, item = self.iteration(source)
+        iterable = ir.Apply(source, Iteration(plan), (), (), Inert())
 
         def once(head_env: Env) -> tuple[ir.Stmt, Env | None, Env | None]:
             body, back = self.block(stmt.body, {**head_env, **self.noted(self.unpacked(stmt.target, item))})
@@ -397,6 +414,8 @@ class Inference(Handling):
                 if item is None:  # an empty tuple: the body never runs
                     return Over(source, kind, Unknown()), None
             case ListOf(_, common) if not self.program.escaped:
+                item = common
+            case Stream(common):
                 item = common
             case Heap(cls):
                 if issubclass(cls, dict):

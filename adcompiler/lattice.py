@@ -171,6 +171,13 @@ class Inert(Kind):
 
 
 @dataclass(frozen=True, slots=True)
+class Stream(Kind):
+    """A generator that was compiled with its caller, and what it yields; None: or it is something else."""
+
+    item: Kind | None
+
+
+@dataclass(frozen=True, slots=True)
 class SliceOf(Kind):
     """A slice written inside an index."""
 
@@ -251,6 +258,8 @@ def is_plain(kind: Kind | None) -> bool:
             return all(map(is_plain, items))
         case Known() | Inert() | Closure():
             return True
+        case Stream(item):
+            return item is not None and is_plain(item)
     return numeric(kind) is not None
 
 
@@ -267,6 +276,8 @@ def can_be_active(kind: Kind | None) -> bool:
             return any(map(can_be_active, items)) if items is not None else can_be_active(item)
         case MapOf(item):
             return can_be_active(item)
+        case Stream(item):
+            return item is None or can_be_active(item)
         case Observed(inert=inert):
             return not inert
         case Closure(owner=types.FunctionType() as function):
@@ -393,6 +404,9 @@ def join(a: Kind | None, b: Kind | None, where: Hashable = None) -> Kind | None:
         return DictOfKinds(a.keys, tuple(m or Unknown() for m in merged))
     if isinstance(a, Heap) and isinstance(b, Heap) and a.cls is b.cls:
         return Heap(a.cls)
+    if isinstance(a, Stream) or isinstance(b, Stream):
+        items = [k.item if isinstance(k, Stream) else None for k in (a, b)]
+        return Stream(None if None in items else join(items[0], items[1], where))
     if (
         isinstance(a, DictOfKinds | MapOf)
         and isinstance(b, DictOfKinds | MapOf)

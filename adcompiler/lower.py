@@ -20,7 +20,7 @@ from adcompiler.consumers import Consumers
 from adcompiler.errors import Origin, UnsupportedSyntaxError
 from adcompiler.matching import Matching
 from adcompiler.names import Names
-from adcompiler.normalise import BINARY
+from adcompiler.normalise import BINARY, YIELDS
 from adcompiler.parse import Source, origin_of
 from adcompiler.runtime import places
 from adcompiler.scope import bindings, own_nodes, parameters, scope_of
@@ -56,14 +56,13 @@ def lower(
         raise lowering.unsupported(
             node, "a coroutine (async def)", "Write it as a plain function that returns a list or an array."
         )
-    if scope.generator:
-        raise lowering.unsupported(node, "a generator", "Return a list or an array instead.")
     if isinstance(node, gast.Lambda):
         body = lowering.block(lambda: lowering.returns(node.body, node.body))
     else:
         body = lowering.body(node.body)
     body = (*_made_cells(own_cells, parameters(node), origin_of(node, source)), *body)
-    return ir.Function(source.name, parameters(node), body, source, scope.bound, cells, origin_of(node, source))
+    origin = origin_of(node, source)
+    return ir.Function(source.name, parameters(node), body, source, scope.bound, cells, origin, scope.generator)
 
 
 _COMPOUND = gast.If | gast.For | gast.While | gast.Try | gast.With | gast.Match
@@ -116,6 +115,8 @@ class Lowering(Consumers, Matching):
         if any(isinstance(d, exits) for d in own_nodes(node)):
             what = f"{what} with a return, break or continue inside"
             raise error or self.unsupported(node, what, self.advice(node))
+        if any(isinstance(d, YIELDS) for d in own_nodes(node)):
+            raise error or self.unsupported(node, f"{what} with a yield inside", self.advice(node))
         writes = frozenset(n for n in bindings(node) if n not in self.scope.outer)
         leaves = isinstance(node, gast.Raise)
         self.out.append(ir.Opaque(node, self.local_reads(node), writes, what, self.origin(node), leaves, error))
@@ -131,6 +132,9 @@ class Lowering(Consumers, Matching):
 
     def stmt_Expr(self, node: gast.Expr) -> None:
         if isinstance(node.value, gast.Constant):
+            return
+        if isinstance(node.value, gast.YieldFrom):
+            self.delegate(node.value)
             return
         value = self.value(node.value)
         if not ir.is_atom(value) or isinstance(value, ir.Global):
@@ -175,6 +179,13 @@ class Lowering(Consumers, Matching):
         if node.decorator_list:
             raise self.unsupported(node, "a decorated nested function", "Define it at module level.")
         self.out.append(ir.Define(node.name, node, self.local_reads(node) - {node.name}, self.origin(node)))
+
+    def delegate(self, node: gast.YieldFrom) -> None:
+        """Add `yield from`, whose value is not used, as a loop that yields."""
+        item = self.names.fresh("t")
+        target = gast.Name(id=item, ctx=gast.Store(), annotation=None, type_comment=None)
+        again = ir.Yield(ir.Name(item), (), self.origin(node))
+        self.loop(target, node.value, set(), lambda: self.out.append(again), lambda: None, node)
 
     # --- assignment -------------------------------------------------------------------------------------
 
@@ -312,6 +323,9 @@ class Lowering(Consumers, Matching):
     # --- control flow -----------------------------------------------------------------------------------
 
     def stmt_Try(self, node: gast.Try) -> None:
+        if any(isinstance(d, YIELDS) for d in own_nodes(node)):
+            advice = "Yield behind it what is bound inside."
+            raise self.unsupported(node, "a try statement with a yield inside", advice)
         body, handlers = self.body(node.body), tuple(map(self.handler, node.handlers))
         self.out.append(ir.Try(body, handlers, self.body(node.orelse), self.body(node.finalbody), self.origin(node)))
 

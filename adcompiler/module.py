@@ -86,7 +86,7 @@ class Speller:
 def local_names(pair: Pair) -> set[str]:
     """All names that a pair's text reads or binds by itself; modules that it reads keep their names."""
     names = (
-        {*pair.params, *pair.saved, pair.cotangent, pair.table, "saved"}
+        {*pair.params, *pair.saved, pair.cotangent, pair.table, pair.run, "saved"}
         | pair.spec.function.locals
         | pair.spec.function.cells
     )
@@ -107,10 +107,12 @@ def forward_block(pair: Pair) -> ir.Block:
     saved = saved_expr(pair.saved)
 
     def finish(block: ir.Block) -> ir.Block:
-        out = []
+        out: list[ir.Stmt] = []
         for stmt in block:
-            if isinstance(stmt, ir.Return):
-                record = saved if pair.record is None else ir.Name(pair.record)
+            record = saved if pair.record is None else ir.Name(pair.record)
+            if isinstance(stmt, ir.Return) and pair.run:
+                out.append(ir.Store(ir.Attr(ir.Name(pair.run), "kept"), record))
+            elif isinstance(stmt, ir.Return):
                 stmt = ir.Return(ir.Seq("tuple", (stmt.value, record)), stmt.origin)
             elif ir.blocks(stmt):
                 stmt = ir.with_blocks(stmt, tuple(map(finish, ir.blocks(stmt))))
@@ -118,7 +120,7 @@ def forward_block(pair: Pair) -> ir.Block:
         return tuple(out)
 
     function = pair.spec.function
-    mine = function.locals | function.cells | frozenset(pair.params)
+    mine = frozenset({pair.run}) | function.locals | function.cells | frozenset(pair.params)
     block = drop(fold(finish(pair.forward), mine), mine | frozenset(_recorded(pair)))
     return _still_local(pair) + (block if pair.record is None else _filling(block, pair.record, saved))
 
@@ -159,7 +161,8 @@ def backward_block(pair: Pair, single_use: bool) -> ir.Block:
 def define(pair: Pair, emitter: Emitter, single_use: bool) -> list[gast.AST]:
     """The definitions of a pair: forward and backward as two functions."""
     emitter.new_function()
-    forward = emitter.function(pair.forward_name, pair.params, emitter.body(forward_block(pair)))
+    params = (pair.run, *pair.params) if pair.run else pair.params
+    forward = emitter.function(pair.forward_name, params, emitter.body(forward_block(pair)))
     emitter.new_function()
     unpack: list[gast.AST] = []
     if pair.saved:

@@ -20,7 +20,7 @@ from adcompiler import ir
 from adcompiler.errors import Origin, UnsupportedSyntaxError, refuse
 from adcompiler.names import Names
 from adcompiler.parse import Source, origin_of
-from adcompiler.scope import Scope, bindings, loads
+from adcompiler.scope import Scope, bindings, loads, own_nodes
 
 BINARY = {
     gast.Add: "+", gast.Sub: "-", gast.Mult: "*", gast.Div: "/", gast.FloorDiv: "//", gast.Mod: "%", gast.Pow: "**",
@@ -33,6 +33,8 @@ COMPARE = {
 UNARY = {gast.USub: "-", gast.UAdd: "+", gast.Invert: "~", gast.Not: "not"}
 
 _ITERATORS = ("zip", "enumerate", "reversed", "range")
+
+YIELDS = (gast.Yield, gast.YieldFrom)
 
 _VERBATIM = {gast.JoinedStr: "an f-string"}
 
@@ -96,15 +98,24 @@ class Normaliser:
             return method(node)  # type: ignore[no-any-return]
         if type(node) in _VERBATIM:
             return self.verbatim(node, _VERBATIM[type(node)])
-        what = {"Await": "await", "Yield": "yield", "YieldFrom": "yield from"}.get(
-            type(node).__name__, "this expression"
-        )
+        what = {"Await": "await"}.get(type(node).__name__, "this expression")
         raise self.unsupported(node, what, "Write it as a plain function.")
+
+    def value_Yield(self, node: gast.Yield) -> ir.Expr:
+        """`yield`, whose value is None: `send` is refused."""
+        value = ir.Const(None) if node.value is None else self.atom(node.value)
+        self.out.append(ir.Yield(value, (), self.origin(node)))
+        return ir.Const(None)
+
+    def value_YieldFrom(self, node: gast.YieldFrom) -> ir.Expr:
+        raise self.unsupported(node, "the value of `yield from`", "Yield what the other generator would return.")
 
     def verbatim(self, node: gast.AST, what: str) -> ir.Expr:
         """An expression kept as it stands."""
         if any(True for _ in bindings(node)):
             raise self.unsupported(node, f"a walrus inside {what}", "Assign the name in a statement of its own before.")
+        if any(isinstance(d, YIELDS) for d in own_nodes(node)):
+            raise self.unsupported(node, f"a yield inside {what}", "Yield in a statement of its own.")
         reads = frozenset(n for n in loads(node, values_only=True) if self.is_local(n))
         return ir.Verbatim(node, reads, what, inert=isinstance(node, gast.JoinedStr))
 

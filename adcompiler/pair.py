@@ -27,5 +27,6 @@ class Pair:
     active: tuple[str, ...] = ()
     results: tuple[ir.Expr, ...] = ()
     sure: dict[str, bool] | None = None
+    run: str = ""  # the first parameter of the forward of a generator: see `runtime.streams`
     table: str = ""  # the parameter of the backward for the cotangents that are kept by identity
     record: str | None = None  # the list that is filled with what is saved when the forward ends, if it is open

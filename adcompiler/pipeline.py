@@ -40,7 +40,7 @@ from adcompiler.adjoint import pair_of
 from adcompiler.errors import UnsupportedSyntaxError, definition_of, refuse
 from adcompiler.escape import ReboundLate
 from adcompiler.kinds import infer
-from adcompiler.lattice import Kind, can_be_active
+from adcompiler.lattice import Kind, Stream, can_be_active
 from adcompiler.module import Unit, load, units
 from adcompiler.pair import Pair
 from adcompiler.program import Program, Root, Spec, WritesPlaces, signature_of
@@ -103,7 +103,16 @@ def _specialised(request: Request, program: Program) -> tuple[Program, Spec]:
     kinds: list[Kind] = []
     for name in signature_of(request.function).parameters:
         kinds.append(program.source_kind(request.arguments[name], (Root("arg", name),)))
-    return program, program.specialise(request.function, tuple(kinds))
+    spec = program.specialise(request.function, tuple(kinds))
+    if isinstance(spec.result, Stream) or spec.function.generator:
+        raise refuse(
+            UnsupportedSyntaxError,
+            f"{spec.name} gives a generator, which has no cotangent",
+            spec.function.origin,
+            "Its items would be taken where nothing is differentiated.",
+            "Return a list of the items, or differentiate the function that takes them.",
+        )
+    return program, spec
 
 
 def compile_request(request: Request) -> Compiled:

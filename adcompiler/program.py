@@ -32,6 +32,7 @@ from adcompiler.lattice import (
     MapOf,
     Number,
     Observed,
+    Stream,
     TupleOf,
     Unknown,
     is_object,
@@ -355,6 +356,7 @@ class Program:
             function.locals | frozenset(captures),
             frozenset(cells) - frozenset(captures),
             function.origin,
+            function.generator,
         )
         name = "lambda_" if source.name == "<lambda>" else source.name
         self.specs[key] = Spec(name, function, kinds, globals_, cells, self, python, names=names)
@@ -442,6 +444,8 @@ def canonical(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
                 return DictOfKinds(keys, tuple(map(renamed, items)))
             case MapOf(item):
                 return MapOf(renamed(item))
+            case Stream(item):
+                return Stream(renamed(item))
             case Observed():
                 return replace(kind, holder=None)
         return kind
@@ -464,7 +468,7 @@ def shape_numbers(kinds: tuple[Kind, ...]) -> dict[Any, Any]:
                 for a, b in zip(kind.items or (), items or (), strict=True):
                     visit(a, b)
                 visit(kind.item, item)
-            case MapOf(item):
+            case MapOf(item) | Stream(item):
                 visit(kind.item, item)
 
     for kind, canon in zip(kinds, canonical(kinds), strict=True):

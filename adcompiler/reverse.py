@@ -9,7 +9,22 @@ from typing import Any
 from adcompiler import ir
 from adcompiler.alias import alias
 from adcompiler.bars import Bar, Code, State
-from adcompiler.callees import Build, Copied, Dynamic, Gathered, Load, Make, Move, PairCall, PathLoad, RuleCall, Spread
+from adcompiler.callees import (
+    Build,
+    Copied,
+    Drain,
+    Dynamic,
+    Gathered,
+    Load,
+    Make,
+    Move,
+    PairCall,
+    PathLoad,
+    Pull,
+    Relay,
+    RuleCall,
+    Spread,
+)
 from adcompiler.cotangents import SNAPSHOT
 from adcompiler.errors import MutationError, NoRuleError, refuse
 from adcompiler.instantiate import Filler, Instance
@@ -23,13 +38,13 @@ from adcompiler.runtime.dynamic import resolve, resolve_spread, resolve_value
 from adcompiler.runtime.shapes import real
 from adcompiler.runtime.tracked import resolve_tracked
 from adcompiler.saving import Region
-from adcompiler.structures import Structures
 from adcompiler.transfer import as_dict
+from adcompiler.yields import Yields, starts
 
 _ELEMENTWISE = ("elementwise", "elementwise_real", "where")
 
 
-class Reverser(Structures, ABC):
+class Reverser(Yields, ABC):
     """The reverse of assignments; `adjoint.Adjoint` adds control flow."""
 
     @abstractmethod
@@ -61,6 +76,8 @@ class Reverser(Structures, ABC):
             return [stmt], self.gathered(stmt, stmt.value, bar, state), state
         if stmt.kind is not None:
             self.sizes[stmt.target] = stmt.kind
+        if starts(stmt.value):
+            return self.started(stmt, state)
         before = self.materialise_all(state, after=True) if bar.maybe else []
         inner: State = dict(state)
         code: Code = []
@@ -92,6 +109,12 @@ class Reverser(Structures, ABC):
         match value:
             case ir.Apply(callee=PairCall()):
                 return self.pair_call(stmt, value, state, code)
+            case ir.Apply(callee=Pull()):
+                return self.pulled(stmt, value, state, code)
+            case ir.Apply(callee=Drain()):
+                return self.drained(stmt, value, state, code)
+            case ir.Apply(callee=Relay()):
+                return self.relayed(stmt, value, state, code)
             case ir.Apply(callee=Dynamic()):
                 return self.dynamic(stmt, value, state, code)
             case ir.Apply(callee=Spread()):
@@ -339,6 +362,12 @@ class Reverser(Structures, ABC):
         forward += [ir.Unpack(ir.Targets((stmt.target, saved)), run, stmt.origin)]
         table = (ir.Name(self.table),) if pair.table else ()
         back = ir.Call(ir.Static(pair, pair.backward_name), (ir.Name(saved), ir.Name(self.bar(stmt.target)), *table))
+        self.returned(value, pair, back, state, code)
+        return forward
+
+    def returned(self, value: ir.Apply, pair: Pair, back: ir.Expr, state: State, code: Code) -> None:
+        """The cotangents that the backward of a pair returns go to its arguments."""
+        mask = pair.mask
         names = [
             a.id if on and isinstance(a, ir.Name) and not self.has_places(k) else None
             for a, on, k in zip(value.args, mask, value.kinds, strict=True)
@@ -352,7 +381,6 @@ class Reverser(Structures, ABC):
             self.add(wanted[0], back, state, code, maybe=maybe[0])
         else:
             code.append(ir.Do(back))
-        return forward
 
     def looked_up(self, value: ir.Apply) -> Code:
         """A read of a local function that may be unbound: Python complains about it before the call."""

@@ -62,7 +62,7 @@ def exits_of(block: ir.Block, inner: bool = False) -> list[ir.Stmt]:
     out: list[ir.Stmt] = []
     for stmt in block:
         match stmt:
-            case ir.Return():
+            case ir.Return() | ir.Yield():
                 out.append(stmt)
             case ir.Break() | ir.Continue() if not inner:
                 out.append(stmt)

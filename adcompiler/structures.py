@@ -25,6 +25,7 @@ from adcompiler.lattice import (
     ListOf,
     MapOf,
     Observed,
+    Stream,
     TupleOf,
     Unknown,
     is_real,
@@ -103,6 +104,9 @@ class Structures(Tracking):
             self.add_element(container, kind, key, index, None, self.stmt.target, state, code)
             return
         length = _length(kind)
+        if length is None and isinstance(kind, ListOf):
+            self.add_element(container, kind, ir.Const(key), ir.Const(key), None, self.stmt.target, state, code)
+            return
         if length is None or isinstance(kind, Closure):
             entry: ir.Expr = ir.DictOf(((ir.Const(key), y_bar),))
         else:
@@ -406,6 +410,10 @@ class Structures(Tracking):
                 for item, part in zip(items, parts, strict=True):
                     self._take(stmt, item, part, backwards, state, code)
 
+    def number(self, stmt: ir.For, target: str) -> ir.Expr:
+        """The position of a generator's item; `yields` knows it."""
+        raise NotImplementedError
+
     def _take_item(
         self, stmt: ir.For, target: ir.Target, source: str, kind: Any, backwards: bool, state: State, code: Code
     ) -> None:
@@ -413,8 +421,11 @@ class Structures(Tracking):
         bar = self.take(target, state)
         if bar is None:
             return
-        counter = self.counters.setdefault(id(stmt), self.names.fresh("i"))
-        index: ir.Expr = ir.Name(counter)
+        index: ir.Expr
+        if isinstance(kind, Stream):
+            index = self.number(stmt, target)
+        else:
+            index = ir.Name(self.counters.setdefault(id(stmt), self.names.fresh("i")))
         if backwards:
             index = ir.Op("-", (ir.Const(-1), index))
         if self.has_places(kind):
@@ -439,8 +450,10 @@ def _only_new_axes(index: Any) -> bool:
 
 
 def is_dict(kind: Any) -> bool:
-    """Whether a kind is that of a dict."""
-    return isinstance(kind, DictOfKinds | MapOf) or (isinstance(kind, Observed) and isinstance(kind.value, dict))
+    """Whether the cotangent of a value of this kind is a dict; that of a generator is one by position."""
+    return isinstance(kind, DictOfKinds | MapOf | Stream) or (
+        isinstance(kind, Observed) and isinstance(kind.value, dict)
+    )
 
 
 def _length(kind: Any) -> int | None:

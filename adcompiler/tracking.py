@@ -12,8 +12,8 @@ from typing import Any
 
 from adcompiler import ir
 from adcompiler.bars import Bar, Code, State
-from adcompiler.callees import Build, Copied, Dynamic, Make, Move, PairCall, PlaceCall, RuleCall, parts
-from adcompiler.cotangents import ACCUMULATE, Cotangents
+from adcompiler.callees import Build, Copied, Drain, Dynamic, Make, Move, PairCall, PlaceCall, RuleCall, parts
+from adcompiler.cotangents import ACCUMULATE, LEN, Cotangents
 from adcompiler.lattice import Heap, Kind, Observed, Unknown, class_of, is_plain
 from adcompiler.places import is_mutable
 from adcompiler.program import ANY, Spec
@@ -180,6 +180,9 @@ class Tracking(Cotangents):
             return []
         bar = ir.Name(self.bar(stmt.target))
         match value.callee:
+            case Drain() if is_mutable(stmt.kind):
+                whole = ir.Name(self.saver.value(stmt.target, True))
+                call = self.at_table("release", whole, ir.Call(LEN, (whole,)))
             case Build() if is_mutable(stmt.kind):
                 count = ir.Const(len(value.args))
                 call = self.at_table("release", ir.Name(self.saver.value(stmt.target, True)), count)

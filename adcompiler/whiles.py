@@ -41,6 +41,8 @@ def with_tests_inside(
 def _head_is_active(stmt: ir.While, before: dict[int, frozenset[str]], variables: frozenset[str]) -> bool:
     """Whether the test of a `while` binds a variable (by a walrus) that may carry a derivative."""
     for s in ir.statements(stmt.head):
+        if isinstance(s, ir.Yield):
+            return True
         if isinstance(s, ir.Assign) and s.target in variables:
             inert = isinstance(s.value, ir.Apply) and isinstance(s.value.callee, InertCall)
             if not inert and any(n in before.get(id(s), frozenset()) for n in ir.reads(s.value)):

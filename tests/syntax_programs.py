@@ -95,12 +95,12 @@ def decorated_definition(x):
     return inner(x)
 
 
-@refused("`FunctionDef` of a generator", "list or an array")
+@yes("`FunctionDef` of a generator")
 def generator_definition(x):
     return sum(items(x))
 
 
-def items(x):  # refused
+def items(x):
     yield x[0]
     yield x[1]
 
@@ -436,14 +436,29 @@ async def await_expression(x):  # refused
     return await x
 
 
-@refused("`Yield`", "list or an array")
-def yield_expression(x):  # refused
-    yield x * 2.0
+@yes("`Yield`")
+def yield_expression(x):
+    def gen():
+        yield x * 2.0
+
+    return next(gen())
 
 
-@refused("`YieldFrom`", "list or an array")
-def yield_from(x):  # refused
-    yield from x
+@yes("`YieldFrom`")
+def yield_from(x):
+    def gen():
+        yield from x
+
+    return sum(gen())
+
+
+@refused("`YieldFrom` whose value is used", "what the other generator would return")
+def value_of_yield_from(x):
+    def gen():
+        last = yield from x  # refused
+        yield last
+
+    return sum(gen())
 
 
 @yes("`Compare`")

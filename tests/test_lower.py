@@ -261,10 +261,6 @@ def test_call_arguments():
     assert ["t1 = dict(*args, a=args, **options)", "return t1"] == lowered(f, 1.0)
 
 
-def generator(x):
-    yield x
-
-
 async def coroutine(x):
     return x
 
@@ -280,7 +276,6 @@ def decorated_inside(x):
 @pytest.mark.parametrize(
     ("f", "message"),
     [
-        (generator, "generator"),
         (coroutine, "coroutine"),
         (decorated_inside, "decorated"),
     ],
