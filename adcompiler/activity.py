@@ -44,10 +44,11 @@ from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
 from adcompiler.escape import local_functions, rebound_after, rebound_between, rebound_late
 from adcompiler.handled import carries, lost
 from adcompiler.late import refuse_late, refuse_lost, stream_lost
-from adcompiler.lattice import Closure, Inert, Stream, Unknown, can_be_active, is_scalar
+from adcompiler.lattice import Closure, Inert, Observed, Stream, Unknown, can_be_active, is_scalar
 from adcompiler.lower import Lowering
 from adcompiler.places import is_mutable
 from adcompiler.program import Spec
+from adcompiler.quiet import is_quiet
 from adcompiler.scope import nonlocals
 
 Active = frozenset[str]
@@ -436,9 +437,16 @@ class _Analysis:
             return False
         self.refuse_text(value, stmt)
         on = [self.atom(a, active) for a in value.args]
-        if not any(on):
+        if not any(on) and not self.may_read_places(value):
             return False
         return self.applied(value, tuple(on), active, stmt)
+
+    def may_read_places(self, value: ir.Apply) -> bool:
+        """Whether a call may read what others have stored, though nothing active is passed to it."""
+        program = self.spec.program
+        if not program.places_active:
+            return False
+        return isinstance(value.callee, PairCall) and not is_quiet(value.callee.spec)
 
     def is_text(self, value: ir.Expr, active: Active) -> bool:
         """Whether a value is text that was made of active values."""
@@ -496,14 +504,31 @@ class _Analysis:
                 self.kept_closures(value.kinds, active, stmt)
                 if operation.stores and any(on[1:]):
                     self.hold_active()
+                    self.note_outside(value.kinds[0])
                 return can_be_active(value.kind)
             case Dynamic(key) if not callable(key):
+                if self.spec.program.outside_active:
+                    raise refuse(
+                        UnsupportedSyntaxError,
+                        "a function that is only known at run time may read what is stored in a global container",
+                        stmt.origin,
+                        "A value with a derivative is stored there, whose derivative would be lost.",
+                        "Pass the container as an argument.",
+                    )
                 self.hold_active()
                 self.called_closures(value, active, stmt)
                 return can_be_active(value.kind)
             case RuleCall() | Dynamic() | Spread() | Load() | PathLoad() | Pull() | Drain() | Relay():
                 return can_be_active(value.kind)
         return True
+
+    def note_outside(self, kind: Any) -> None:
+        """Note that something active is stored in a container or object that is not the program's own."""
+        program = self.spec.program
+        outside = isinstance(kind, Observed) and getattr(kind.path[0], "form", "") in ("global", "cell")
+        if outside and not program.outside_active:
+            program.outside_active = True
+            self.rounds.changed = True
 
     def hold_active(self) -> None:
         """Note that a container holds something active: from now on all containers may."""

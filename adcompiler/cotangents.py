@@ -13,10 +13,11 @@ from typing import Any
 from adcompiler import ir
 from adcompiler.alias import Aliases, alias
 from adcompiler.bars import Bar, Code, State, adapt, meet_states
-from adcompiler.callees import InertCall, Iteration
+from adcompiler.callees import InertCall, Iteration, PairCall
 from adcompiler.lattice import Array, IntArray, Kind, is_plain, is_real, is_scalar, numeric
 from adcompiler.names import Names
 from adcompiler.program import Spec
+from adcompiler.quiet import is_quiet
 from adcompiler.runtime import accumulate, broadcast
 from adcompiler.runtime.bars import as_it_was
 from adcompiler.runtime.containers import form, real_part, snapshot
@@ -222,6 +223,12 @@ class Cotangents:
         if isinstance(value, ir.Apply):
             if isinstance(value.callee, InertCall | Iteration):
                 return False
+            if (
+                isinstance(value.callee, PairCall)
+                and self.spec.program.places_active
+                and not is_quiet(value.callee.spec)
+            ):
+                return True  # it may read what others have stored
             return any(self.is_active(a) for a in value.args)
         if isinstance(value, tuple):
             return any(self.is_active(v) for v in value)

@@ -122,6 +122,9 @@ class Inference(Handling):
 
     def statement(self, stmt: ir.Stmt, env: Env) -> tuple[ir.Block, Env | None]:
         self.env, self.stmt = env, stmt
+        if self.program.writes_places:
+            stmt = self.stmt = self.with_named_globals(stmt)
+            env = self.env
         method = getattr(self, "stmt_" + type(stmt).__name__)
         return method(stmt, env)  # type: ignore[no-any-return]
 

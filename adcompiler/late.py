@@ -15,8 +15,8 @@ from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
 from adcompiler.escape import rebound_after, rebound_late
 from adcompiler.lattice import Closure, Stream, is_scalar
 from adcompiler.program import Spec
+from adcompiler.quiet import is_quiet
 from adcompiler.scope import nonlocals
-from adcompiler.tracking import is_quiet
 
 
 def stream_lost(stmt: Any) -> Exception:

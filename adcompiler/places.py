@@ -90,6 +90,24 @@ class PlaceResolver(Resolver):
         applied, _ = self.place_call(spelled, operation, args, kinds, Known(None))
         return (ir.Assign(self.spec.names.fresh("t"), applied, stmt.origin, kind=Known(None)),)
 
+    def with_named_globals(self, stmt: ir.Stmt) -> ir.Stmt:
+        """A statement in which global containers and objects have names, which may then carry derivatives."""
+        read = [e for expr in ir.expressions(stmt) for e in ir.walk(expr) if isinstance(e, ir.Global)]
+        if not read:
+            return stmt
+        kinds = {e.id: kind for e in read if is_mutable(kind := self.value(e)[1])}
+        key = id(stmt), tuple(kinds)
+        if not kinds:
+            return stmt
+        if key not in self.spec.named:
+            names = {name: self.spec.names.fresh("t") for name in kinds}
+            self.spec.named[key] = names, ir.map_expressions(stmt, lambda e: _renamed(e, names)), stmt
+        names, named, _ = self.spec.named[key]
+        for name, kind in kinds.items():
+            self.extra.append(ir.Assign(names[name], ir.Global(name), stmt.origin, kind=kind))
+            self.env = {**self.env, names[name]: kind}
+        return named
+
     def on_places(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
         """A call that makes or changes a container, or makes the place of a variable; None if it is none of these."""
         if function is places.cell:
@@ -234,6 +252,12 @@ class PlaceResolver(Resolver):
         args = (ir.Static(function, function.__name__), *operands)
         names = tuple(k for k, _ in expr.kwargs if k)
         return self.apply(expr, PlaceCall(changes.MAKE, names), args, (Known(function), *kinds), kind)
+
+
+def _renamed(expr: ir.Expr, names: dict[str, str]) -> ir.Expr:
+    if isinstance(expr, ir.Global) and expr.id in names:
+        return ir.Name(names[expr.id])
+    return expr if isinstance(expr, ir.Verbatim | ir.Lambda) else ir.rebuild(expr, lambda e: _renamed(e, names))
 
 
 def as_assignment(stmt: ir.Do, value: ir.Expr, name: str) -> ir.Stmt:

@@ -112,6 +112,7 @@ class Spec:
     busy: bool = False
     settled: bool = False
     quiet: bool | None = None
+    named: dict[Any, tuple[dict[str, str], ir.Stmt, ir.Stmt]] = field(default_factory=dict)
     pairs: dict[tuple[bool, ...], Any] = field(default_factory=dict)
     written_out: dict[Any, ir.Block] = field(default_factory=dict)
     names: Names = field(default_factory=Names)
@@ -155,6 +156,7 @@ class Program:
         # Whether the program writes into containers or objects: their cotangents are then kept by identity.
         self.writes_places = writes_places
         self.places_active = False
+        self.outside_active = False
         self.contents: dict[tuple[Hashable, Hashable], Kind | None] = {}
         self.loose = False
 
@@ -163,6 +165,8 @@ class Program:
     def source_kind(self, value: Any, path: Path) -> Kind:
         """The kind of a value found at `path`; it becomes a guard."""
         kind = observe(value, path)
+        if isinstance(kind, Observed) and self.writes_places:
+            kind = replace(kind, inert=False)  # something active may be stored there
         if self.volatile and path[0].form in ("global", "cell") and isinstance(kind, Known | Closure):
             # Flags may change under any call; what is called only if the program stores attributes.
             settled = callable(value) and (len(path) == 1 or not self.stores_attributes)

@@ -31,9 +31,9 @@ from adcompiler import ir
 from adcompiler.bars import Code, State
 from adcompiler.callees import Dynamic, PairCall, PlaceCall
 from adcompiler.errors import UnsupportedSyntaxError, refuse
+from adcompiler.quiet import is_quiet
 from adcompiler.reverse import Reverser
 from adcompiler.saving import Frame, Region, exits_of
-from adcompiler.tracking import is_quiet
 
 RESULT = "<result>"  # in a state: the cotangent of the function's value, where a `return` may be cancelled
 

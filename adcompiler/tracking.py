@@ -12,46 +12,16 @@ from typing import Any
 
 from adcompiler import ir
 from adcompiler.bars import Bar, Code, State
-from adcompiler.callees import Build, Copied, Drain, Dynamic, Make, Move, PairCall, PlaceCall, RuleCall, parts
+from adcompiler.callees import Build, Copied, Drain, Dynamic, Make, Move, PairCall, PlaceCall, RuleCall
 from adcompiler.cotangents import ACCUMULATE, LEN, Cotangents
 from adcompiler.lattice import Heap, Kind, Observed, Unknown, class_of, is_plain
 from adcompiler.places import is_mutable
-from adcompiler.program import ANY, Spec
+from adcompiler.program import ANY
+from adcompiler.quiet import is_quiet
 from adcompiler.runtime.bars import hold
 from adcompiler.saving import Region
 
 HOLD = ir.Static(hold, "hold")
-
-
-def is_quiet(spec: Spec, above: frozenset[int] = frozenset()) -> bool:
-    """Whether a function, and what it calls, reads and writes nothing whose cotangent is kept by identity."""
-    if spec.quiet is None:
-        if id(spec) in above:
-            return True
-        above = above | {id(spec)}
-        kinds = [*spec.kinds, spec.result, *spec.name_kinds.values()]
-        quiet = all(map(is_plain, kinds)) and all(_is_quiet(s, above) for s in ir.statements(spec.body))
-        if len(above) > 1 and quiet:
-            return True  # it rests on functions that are not known yet
-        spec.quiet = quiet
-    return spec.quiet
-
-
-def _is_quiet(stmt: ir.Stmt, above: frozenset[int]) -> bool:
-    for expr in ir.expressions(stmt):
-        for inner in ir.walk(expr):
-            if isinstance(inner, ir.Apply):
-                callee = inner.callee
-                if isinstance(callee, PlaceCall) or (isinstance(callee, Dynamic) and not callee.pure):
-                    return False
-                if not all(k is None or is_plain(k) for k in (inner.kind, *inner.kinds)):
-                    return False
-                if isinstance(callee, PairCall) and not is_quiet(callee.spec, above):
-                    return False
-                for over in parts(callee):
-                    if not is_plain(over.kind):
-                        return False
-    return True
 
 
 class Tracking(Cotangents):
@@ -220,4 +190,4 @@ def first_of(cts: tuple[Any, ...], count: int) -> tuple[Any, ...]:
 
 _FIRST = ir.Static(first_of, "first_of")
 
-__all__ = ["Tracking", "is_quiet"]
+__all__ = ["Tracking"]

@@ -6,7 +6,7 @@ from collections import OrderedDict, defaultdict, deque
 import numpy as np
 import pytest
 
-from adcompiler import pullback
+from adcompiler import UnsupportedSyntaxError, pullback
 from tests.promises import check
 
 X = np.array([0.3, 0.4, -0.2])
@@ -337,3 +337,79 @@ def test_containers_as_results():
     expected = 1.0 + 2 * 2.6 + 3 * 1.3**2 * 3 + 7.0 + 5.0
     assert back(([1.0, 2.0, 3.0], {"last": [7.0, None, None], "first": 5.0}))[0] == pytest.approx(expected)
     assert back(([1.0, 2.0, 3.0], {"last": [7.0, None, None], "first": 5.0}))[0] == pytest.approx(expected)
+
+
+# Containers of the module
+
+KEPT = []
+
+
+class Holder:
+    def __init__(self):
+        self.v = 0.0
+
+
+HOLDER = Holder()
+
+
+def kept_and_read(x):
+    KEPT.append(x * x)
+    return KEPT[-1] * x
+
+
+def last_kept():
+    return KEPT[-1]
+
+
+def kept_and_read_elsewhere(x):
+    KEPT.append(x * x)
+    return last_kept() * x
+
+
+def kept_in_an_object(x):
+    HOLDER.v = x * x
+    return HOLDER.v * x
+
+
+def held():
+    return HOLDER.v
+
+
+def kept_in_an_object_and_read_elsewhere(x):
+    HOLDER.v = x * x
+    return held() * x
+
+
+def summed_from_the_module(x):
+    KEPT.append(x)
+    KEPT.append(x * x)
+    s = 0.0
+    for v in KEPT:
+        s = s + v * x
+    return s + sum(KEPT)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        kept_and_read,
+        kept_and_read_elsewhere,
+        kept_in_an_object,
+        kept_in_an_object_and_read_elsewhere,
+        summed_from_the_module,
+    ],
+)
+def test_containers_of_the_module(program):
+    """What is stored in a container of the module carries its derivative to whoever reads it there."""
+    check(program, 1.3, before=KEPT.clear)
+
+
+def read_at_run_time(x, fs):
+    KEPT.append(x)
+    return fs[0](x)
+
+
+def test_a_reader_found_at_run_time():
+    """A function that is only known at run time might read what was stored, which is refused."""
+    with pytest.raises(UnsupportedSyntaxError, match="stored in a global container"):
+        pullback(read_at_run_time, 1.3, [lambda x: KEPT[-1] * x])
