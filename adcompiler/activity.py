@@ -49,6 +49,7 @@ from adcompiler.lower import Lowering
 from adcompiler.places import is_mutable
 from adcompiler.program import Spec
 from adcompiler.quiet import is_quiet
+from adcompiler.runtime.changes import CONTAINER_METHODS
 from adcompiler.scope import nonlocals
 
 Active = frozenset[str]
@@ -507,7 +508,7 @@ class _Analysis:
                     self.note_outside(value.kinds[0])
                 return can_be_active(value.kind)
             case Dynamic(key) if not callable(key):
-                if self.spec.program.outside_active:
+                if self.spec.program.outside_active and key not in CONTAINER_METHODS:
                     raise refuse(
                         UnsupportedSyntaxError,
                         "a function that is only known at run time may read what is stored in a global container",

@@ -85,7 +85,8 @@ class Inference(Handling):
         env: Env = self.noted(dict(zip(self.spec.params, held, strict=True)))
         for name in self.spec.function.cells:
             cell = self.spec.cells.get(name)
-            env[name] = Unknown() if name in self.outer or cell is None else self.program.cell_kind(cell, name)
+            kind = Unknown() if name in self.outer or cell is None else self.program.cell_kind(cell, name)
+            env.update(self.noted({name: kind}))
         body, end = self.block(self.spec.function.body, env)
         if end is not None:
             self.result = join(self.result, Known(None))

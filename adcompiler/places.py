@@ -8,13 +8,18 @@ is loaded from a site is of that kind.
 from __future__ import annotations
 
 import operator
+import types
 from collections import OrderedDict, defaultdict, deque
 from typing import Any
+
+import gast
 
 from adcompiler import ir
 from adcompiler.callees import InertCall, PlaceCall
 from adcompiler.environment import Env
+from adcompiler.errors import UnsupportedSyntaxError
 from adcompiler.lattice import (
+    Closure,
     DictOfKinds,
     Heap,
     Inert,
@@ -30,6 +35,7 @@ from adcompiler.lattice import (
     can_be_active,
     numeric,
 )
+from adcompiler.parse import parse
 from adcompiler.program import ANY
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.runtime import changes, places
@@ -75,6 +81,8 @@ class PlaceResolver(Resolver):
         if isinstance(obj, Known | Inert) and not can_be_active(value):
             return None
         self.program.need_places()
+        self.program.volatile |= isinstance(stmt.place, ir.Attr) or isinstance(obj, Unknown)
+        self.program.stores_attributes |= isinstance(stmt.place, ir.Attr)
         key = ir.Const(stmt.place.name) if isinstance(stmt.place, ir.Attr) else stmt.place.index
         kinds = [obj, self.index_kind(key), value]
         args = [holder, key, stmt.value]
@@ -187,6 +195,17 @@ class PlaceResolver(Resolver):
         if not self.program.writes_places and (cls is dict and func.name == "get"):
             return None
         self.program.need_places()
+        if func.name == "sort" and any(name == "key" for name, _ in expr.kwargs):
+            (key,) = (self.value(v)[1] for name, v in expr.kwargs if name == "key")
+            if not is_simple(key):
+                what, advice = (
+                    "a sort() in place by a function that may have effects",
+                    "Use `xs[:] = sorted(xs, key=f)`.",
+                )
+                callee = self.missing(UnsupportedSyntaxError, what, "The effects would have no derivative.", advice)
+                return self.apply(
+                    expr, callee, (func.value, *self._operands(expr, expr.args)), (obj, *kinds), Unknown()
+                )
         self.note_method(func.name, obj, kinds)
         args = (func.value, *self._operands(expr, expr.args))
         names = tuple(k for k, _ in expr.kwargs if k)
@@ -258,6 +277,25 @@ def _renamed(expr: ir.Expr, names: dict[str, str]) -> ir.Expr:
     if isinstance(expr, ir.Global) and expr.id in names:
         return ir.Name(names[expr.id])
     return expr if isinstance(expr, ir.Verbatim | ir.Lambda) else ir.rebuild(expr, lambda e: _renamed(e, names))
+
+
+def is_simple(function: Kind | None) -> bool:
+    """Whether a function surely has no effects: a builtin, or one expression of operators and calls of builtins."""
+    node = None
+    match function:
+        case Known(types.FunctionType() as known):
+            node = parse(known).node
+        case Known(value):
+            return callable(value)
+        case Closure(owner=types.FunctionType() as known):
+            node = parse(known).node
+        case Closure(gast.AST() as found):
+            node = found
+    if not isinstance(node, gast.Lambda):
+        return False
+    calls = [n for n in gast.walk(node.body) if isinstance(n, gast.Call | gast.NamedExpr)]
+    plain = ("abs", "len", "float", "int", "round", "min", "max", "sum", "str", "tuple")
+    return all(isinstance(getattr(c, "func", None), gast.Name) and c.func.id in plain for c in calls)
 
 
 def as_assignment(stmt: ir.Do, value: ir.Expr, name: str) -> ir.Stmt:

@@ -225,7 +225,7 @@ class Structures(Tracking):
             return []
         name = stmt.target.items[star]
         assert isinstance(name, str)
-        count = ir.Call(LEN, (ir.Name(self.saver.value(name, True)),))
+        count = self.star_count(name)
         call = self.at_table("release", ir.Name(self.saver.value(name, True)), count)
         state[name] = Bar(maybe=True)
         return [ir.Assign(self.bar(name), call)]
@@ -297,11 +297,17 @@ class Structures(Tracking):
             return display
         return ir.Call(ir.Static(from_items, "from_items"), (display, self.shape_fact(source, after=False)))
 
+    def star_count(self, name: str) -> ir.Expr:
+        """The number of items that a starred name took; the list itself may grow later."""
+        if not self.tracks:
+            return ir.Call(LEN, (ir.Name(self.saver.value(name, True)),))
+        return ir.Name(self.saver.after(self.names.fresh(f"{name}_len"), ir.Call(LEN, (ir.Name(name),))))
+
     def _starred(self, name: str, bar: Bar | None) -> ir.Expr:
         """The cotangents of the items that a starred name took."""
         if bar is not None and not bar.maybe:
             return ir.Name(self.bar(name))
-        count = ir.Call(LEN, (ir.Name(self.saver.value(name, True)),))
+        count = self.star_count(name)
         if bar is not None:
             return ir.Call(ir.Static(owned_list, "owned_list"), (ir.Name(self.bar(name)), count))
         return ir.Call(ir.Static(one_item, "one_item"), (count,))

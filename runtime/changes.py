@@ -248,9 +248,9 @@ def move_to_end(obj: Any, key: Any, last: bool = True) -> tuple[None, None]:
     return None, None
 
 
-def pop_item(obj: Any) -> tuple[Any, Any]:
-    """`obj.popitem()`."""
-    key, value = obj.popitem()
+def pop_item(obj: Any, *last: Any, **named: Any) -> tuple[Any, Any]:
+    """`obj.popitem()`; of an ordered dict also `obj.popitem(last)`."""
+    key, value = obj.popitem(*last, **named)
     return (key, value), (obj, key)
 
 
@@ -293,3 +293,5 @@ METHODS: dict[type, dict[str, Operation]] = {
         "move_to_end": Operation("move_to_end", move_to_end, lambda saved, y, bars: (None, None)),
     },
 }
+
+CONTAINER_METHODS = frozenset(name for methods in METHODS.values() for name in methods)

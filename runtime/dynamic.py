@@ -59,12 +59,19 @@ def connect(lookup: Any, is_inert: Any, compile_: Any) -> None:
 class Resolved:
     """A callable with its derivative, for one call."""
 
-    __slots__ = ("backward", "forward", "source")
+    __slots__ = ("backward", "forward", "ruled", "source")
 
-    def __init__(self, forward: Callable[..., Any], backward: Callable[..., Any], source: Any = None) -> None:
+    def __init__(
+        self,
+        forward: Callable[..., Any],
+        backward: Callable[..., Any],
+        source: Any = None,
+        ruled: bool = False,
+    ) -> None:
         self.forward = forward
         self.backward = backward
         self.source = source  # of a function with source: itself, what is wanted, and its first arguments
+        self.ruled = ruled  # a rule keeps what it is given, and gives new values
 
 
 def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:  # noqa: C901  one case per callable
@@ -101,7 +108,9 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         if (captures and wanted[0]) or made or isinstance(f, functools.partial):
             return _without_owner(_by_source(caller(f), wanted, (f, *args), kwargs), f)
     inner = _by_key(f, wanted[1:], args, kwargs)
-    return Resolved(inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)), inner.source)
+    return Resolved(
+        inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)), inner.source, inner.ruled
+    )
 
 
 def resolve_spread(wanted: tuple[bool, ...], f: Any, arguments: Any) -> Resolved:
@@ -236,7 +245,7 @@ def _plain(f: Any, count: int) -> Resolved:
 
 def _without_owner(inner: Resolved, owner: Any) -> Resolved:
     source = None if inner.source is None else (*inner.source[:2], (owner, *inner.source[2]))
-    return Resolved(lambda *args, **kwargs: inner.forward(owner, *args, **kwargs), inner.backward, source)
+    return Resolved(lambda *args, **kwargs: inner.forward(owner, *args, **kwargs), inner.backward, source, inner.ruled)
 
 
 def _by_key(  # noqa: C901  one case per operation
@@ -251,13 +260,13 @@ def _by_key(  # noqa: C901  one case per operation
             )
         # `a += b` is an operation of its own where the class of `a` says so, and else `a = a + b`.
         key = _AUGMENTED[key] if member(type(args[0]), f"__{key.__name__}__") is ABSENT or _is_domain(args[0]) else key
+    if (key in _JOINING and any(isinstance(a, list | tuple | dict) for a in args)) or key in (list, tuple, dict):
+        roles = "p" if key is dict else "s"
+        return _moving(key, "".join(roles if on else "-" for on in wanted[: len(args)]), len(kwargs))
     if _is_inert(key):
         return _plain(key, count)
     if key is operator.getitem and _is_plain_container(args[0]):
         return _item(args[0])
-    if (key in _JOINING and any(isinstance(a, list | tuple | dict) for a in args)) or key in (list, tuple, dict):
-        roles = "p" if key is dict else "s"
-        return _moving(key, "".join(roles if on else "-" for on in wanted[: len(args)]), len(kwargs))
     if key in _ARITHMETIC and any(isinstance(a, list | tuple | dict | str) for a in args):
         raise UnsupportedSyntaxError(
             f"the operator {key.__name__} on containers has no derivative yet\nCombine the items one by one."
@@ -452,7 +461,7 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
             cotangents = cotangents.value()
         return _aligned(signature, cotangents, wanted, args, kwargs)
 
-    return Resolved(forward, backward)
+    return Resolved(forward, backward, ruled=True)
 
 
 def refused_call(function: Any, error: TypeError) -> NoRuleError:

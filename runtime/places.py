@@ -211,7 +211,7 @@ def init_attribute(obj: Any, name: str, value: Any) -> tuple[None, Any]:
 
 def new_object(cls: type) -> Any:
     """An object of a class, before its `__init__`."""
-    return cls.__new__(cls)
+    return cls.__new__(cls)  # type: ignore[call-overload]
 
 
 def cell(name: str, *value: Any) -> tuple[Cell, Any]:

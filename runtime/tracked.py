@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime import dynamic
-from adcompiler.runtime.bars import Bars, as_it_was, hold, is_place
+from adcompiler.runtime.bars import Bars, as_it_was, entries, hold, is_place
 from adcompiler.runtime.changes import CONCATENATE, METHODS
 from adcompiler.runtime.members import ABSENT, has_plain_fields, is_field, member
 from adcompiler.runtime.moved import CONTAINERS, Operation
@@ -41,7 +41,7 @@ def resolve_tracked(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any)
     if inner.source is not None:
         function, flags, first = inner.source
         return _of_source(function, flags, first, count)
-    return _of_rule(inner)
+    return _of_rule(inner, owner)
 
 
 def _attribute(obj: Any, name: str) -> dynamic.Resolved:
@@ -111,21 +111,43 @@ def _of_source(function: Any, wanted: Any, first: tuple[Any, ...], count: int) -
     return dynamic.Resolved(forward, backward)
 
 
-def _of_rule(inner: dynamic.Resolved) -> dynamic.Resolved:
-    """A rule, which knows cotangents by value only."""
+def _of_rule(inner: dynamic.Resolved, owner: Any) -> dynamic.Resolved:
+    """A rule, or an operation on a container as a whole: these know cotangents by value only.
+
+    A rule may keep its arguments, and is given flat containers as they are now; whatever takes apart a container gets
+    itself, since what comes out of it must be the objects that are in it.
+    """
 
     def forward(*args: Any, **kwargs: Any) -> Any:
         held = [hold(value) for value in (*args, *kwargs.values())]
-        kept = map(as_it_was, args) if any(h is not None for h in held) else args
-        value, saved = inner.forward(*kept, **{k: as_it_was(v) for k, v in kwargs.items()})
-        return value, (saved, held, hold(value))
+        held_owner = hold(owner)
+        originals: dict[int, Any] = {}
+
+        def kept(value: Any) -> Any:
+            if not inner.ruled or not is_flat(value):
+                return value
+            copy = as_it_was(value)
+            originals[id(copy)] = value
+            return copy
+
+        given = [kept(value) for value in args]
+        value, saved = inner.forward(*given, **{k: kept(v) for k, v in kwargs.items()})
+        value = originals.get(id(value), value)
+        return value, (saved, held, held_owner, hold(value), given)
 
     def backward(record: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
-        saved, held, value_held = record
+        saved, held, held_owner, value_held, _ = record
         y_bar = accumulate(y_bar, bars.release(value_held))
         if y_bar is None:
             return (None,) * (1 + len(held))
         first, *cts = inner.backward(saved, y_bar)
-        return first, *(bars.give(h, ct) for h, ct in zip(held, cts, strict=True))
+        return bars.give(held_owner, first), *(bars.give(h, ct) for h, ct in zip(held, cts, strict=True))
 
     return dynamic.Resolved(forward, backward)
+
+
+def is_flat(value: Any) -> bool:
+    """Whether a value is a container without containers in it."""
+    return isinstance(value, list | dict | deque) and not any(
+        is_place(v) or isinstance(v, tuple) for _, v in entries(value)
+    )

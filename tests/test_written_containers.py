@@ -413,3 +413,89 @@ def test_a_reader_found_at_run_time():
     """A function that is only known at run time might read what was stored, which is refused."""
     with pytest.raises(UnsupportedSyntaxError, match="stored in a global container"):
         pullback(read_at_run_time, 1.3, [lambda x: KEPT[-1] * x])
+
+
+# Containers that come out of others at run time are these themselves
+
+
+def picked_from_a_tuple(x, y):
+    inner = [x]
+    t = [(inner, y), (y, inner)][int(x < 0)]
+    t[0].append(t[1] * y)
+    return sum(inner)
+
+
+def repeated(x, y):
+    inner = [x]
+    z = [[inner], inner][int(x < 0)]
+    (z * 2)[1].append(y)
+    return sum(inner)
+
+
+def listed_and_sorted(x, y):
+    inner = [x]
+    z = [[inner], inner][int(x < 0)]
+    list(z)[0].append(y)  # noqa: RUF015
+    sorted(z)[0].append(y * y)
+    z.copy()[0].append(x * y)
+    return sum(inner)
+
+
+def joined_dicts(x, y):
+    inner = [x]
+    z = [{"k": inner}, inner][int(x < 0)]
+    (z | {})["k"].append(y)
+    for v in z.values():
+        v.append(y * x)
+    for _, v in z.items():
+        v.append(y * y)
+    return sum(inner)
+
+
+def grown_rest(x, y):
+    c, *d = (x, x * y)
+    d.append(c * y)
+    return sum(d)
+
+
+def last_or_first(x, y):
+    d = OrderedDict([("a", x), ("b", y)])
+    _, u = d.popitem(last=False)
+    _, v = d.popitem()
+    return u * v * u
+
+
+@pytest.mark.parametrize(
+    "program", [picked_from_a_tuple, repeated, listed_and_sorted, joined_dicts, grown_rest, last_or_first]
+)
+def test_containers_within_containers(program):
+    """What comes out of a container is the object that is in it, whatever operation takes it out."""
+    check(program, 0.7, 0.4)
+
+
+def sorted_with_effects(x):
+    seen = []
+    xs = [x, x * x]
+    xs.sort(key=lambda v: seen.append(v * x) or -v)
+    return seen[0]
+
+
+def test_a_sort_with_effects():
+    """A key function that may write is refused in a sort in place."""
+    with pytest.raises(UnsupportedSyntaxError, match="sort"):
+        pullback(sorted_with_effects, 0.7)
+
+
+def make_kept():
+    kept = [0.0]
+
+    def f(x):
+        kept[0] = x * x
+        return kept[0] * x
+
+    return f
+
+
+def test_a_captured_container():
+    """A container that the differentiated function captured is one as any other."""
+    check(make_kept(), 0.7)

@@ -396,3 +396,21 @@ def made_by_a_local_class(x):
 def test_a_class_defined_inside():
     """Objects of a class that the function itself defines are made at run time."""
     check(made_by_a_local_class, 0.9)
+
+
+class Scaled:
+    k = 2.0
+
+    def __init__(self, a):
+        self.a = a
+
+
+def hides_a_class_attribute(p):
+    p.k = p.a * p.k
+    return p.k * p.a
+
+
+def test_an_attribute_that_hides_the_class_s():
+    """An attribute that the program sets comes before the class's of the same name."""
+    _, back = pullback(hides_a_class_attribute, Scaled(0.7))
+    assert back(1.0) == (Tangent(Scaled, a=pytest.approx(4 * 0.7)),)
