@@ -326,6 +326,22 @@ def method(scaled, x):
     return sum(scaled.items(x))
 
 
+class Doubled:
+    def __init__(self, items):
+        self.kept = items
+
+    def __iter__(self):
+        for v in self.kept:
+            yield v * 2
+
+
+def iterated(doubled, x):
+    s = 0.0
+    for i, (v, u) in enumerate(zip(doubled, doubled)):  # noqa: B905
+        s = s + v * u * x * i
+    return s + sum(v * v for v in doubled)
+
+
 def horner(g, w):
     s = 0.0
     for v in g:
@@ -586,6 +602,7 @@ PROGRAMS = [
     (capturing_in_a_loop, (0.7, 3)),
     (lambda_, (0.7,)),
     (method, (Scaled(0.8), 0.7)),
+    (iterated, (Doubled([1.0, 2.0]), 0.7)),
     (passed_to_a_helper, (0.7, 0.3)),
     (made_by_a_helper, (0.7,)),
     (sliced, (0.7,)),
