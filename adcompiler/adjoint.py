@@ -81,7 +81,7 @@ class Adjoint(Protected):
         region = region_of(None, self.body)
         pair.cotangent = self.names.unique("value_bar")
         self.bar_names[RESULT] = pair.cotangent
-        start: State = {RESULT: Bar()} if self.cancels else {}
+        start: State = {RESULT: Bar()} if self.cancels and not pair.run else {}
         self.exit_states.append({ir.Return: start})
         if None in self.opened:
             region.open = True
@@ -138,7 +138,7 @@ class Adjoint(Protected):
                     code = []
                 outs[i], part, state = self.statement(stmt, state, region)
                 code += self.commented(stmt, part)
-            if self.sequences[-1] is not None and not ir.blocks(last):
+            if self.sequences[-1] is not None and (isinstance(last, ir.Yield) or not ir.blocks(last)):
                 code += self.materialise_all(state, after=False)
                 code, state = self.step(last, code, state, before, frame, outs[unit[-1]])
             reverse += code
@@ -207,8 +207,10 @@ class Adjoint(Protected):
     def stmt_Return(self, stmt: ir.Return, state: State, region: Region) -> tuple[Code, Code, State]:
         state = self.left(state, self.exit_states[0][ir.Return])
         reverse: Code = []
+        if self.pair.run:
+            return [*self.marked(stmt), stmt], reverse, state  # nobody sees what a generator returns
         seed = self.take(RESULT, state) if self.cancels else Bar()
-        if seed is not None and isinstance(stmt.value, ir.Name) and stmt.value.id in self.active and not self.pair.run:
+        if seed is not None and isinstance(stmt.value, ir.Name) and stmt.value.id in self.active:
             if not self.has_places(stmt.kind):
                 unsure = seed.maybe or self.tracks
                 self.add(stmt.value.id, ir.Name(self.pair.cotangent), state, reverse, maybe=unsure, kind=stmt.kind)

@@ -132,7 +132,7 @@ class OverloadResolver(ObjectResolver):
         cls = class_of(kind)
         found = member(cls, "__iter__") if cls is not None and is_object(kind) else ABSENT
         function = plain_function(found)
-        names = None if function is None else _iterated_field(parse(function).node)
+        names = None if function is None else iterated_field(function)
         if cls is None or names is None or not isinstance(source, ir.Name):
             return source
         self._guard_class(cls, "__iter__", found)
@@ -141,8 +141,9 @@ class OverloadResolver(ObjectResolver):
         return source
 
 
-def _iterated_field(node: Any) -> list[str] | None:
+def iterated_field(function: Any) -> list[str] | None:
     """The path from `self` to what an `__iter__` runs over; None if it does anything else."""
+    node: Any = parse(function).node
     match node.body, node.args.args:
         case [gast.Return(value=gast.Call(func=gast.Name(id="iter"), args=[value], keywords=[]))], [first]:
             pass

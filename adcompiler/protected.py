@@ -143,7 +143,7 @@ class Protected(Reverser):
             return [], joined
         number = ir.Const(steps.numbers[id(stmt)])
         note = ir.Assign(steps.marker, number)
-        if isinstance(stmt, ir.Return):
+        if isinstance(stmt, ir.Return | ir.Yield):
             out.insert(0, note)
         else:
             frame.marks[frame.block.index(stmt) + 1] = note

@@ -6,6 +6,7 @@ items before it does anything else gets them as a list.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import math
 from dataclasses import replace
@@ -16,10 +17,25 @@ import numpy as np
 from adcompiler import ir
 from adcompiler.callees import Drain, InertCall, Pull, Relay
 from adcompiler.errors import UnsupportedSyntaxError
-from adcompiler.lattice import Closure, Int, Kind, Known, ListOf, Stream, Unknown, can_be_active, join
+from adcompiler.lattice import (
+    Closure,
+    Int,
+    Kind,
+    Known,
+    ListOf,
+    Stream,
+    Unknown,
+    can_be_active,
+    class_of,
+    is_object,
+    join,
+)
 from adcompiler.newobjects import NewObjectResolver
+from adcompiler.objects import plain_function
+from adcompiler.overloads import iterated_field
 from adcompiler.program import ANY
 from adcompiler.resolve import Resolved
+from adcompiler.runtime.members import member
 from adcompiler.runtime.streams import items_of
 
 _TAKE_ALL = (list, tuple, sum, sorted, min, max, math.fsum, math.prod, np.fromiter)
@@ -66,6 +82,8 @@ class StreamResolver(NewObjectResolver):
 
     def relay(self, expr: ir.Expr) -> ir.Expr:
         """An iterator as it is, or a temporary that holds it if it hands on a generator's items: `islice(g, 3)`."""
+        if isinstance(expr, ir.Name) and _is_generated(self.value(expr)[1]):
+            return self._made(ir.Call(ir.Attr(expr, "__iter__"), ()))
         if not isinstance(expr, ir.Call):
             return expr
         expr = self.with_relays(expr)
@@ -146,6 +164,13 @@ class StreamResolver(NewObjectResolver):
 
     def _is_variable(self, expr: ir.Expr) -> bool:
         return isinstance(expr, ir.Name) and expr.id in self.spec.function.locals
+
+
+def _is_generated(kind: Kind | None) -> bool:
+    """Whether a value is an object whose `__iter__` is a generator function."""
+    cls = class_of(kind)
+    function = plain_function(member(cls, "__iter__")) if cls is not None and is_object(kind) else None
+    return function is not None and inspect.isgeneratorfunction(function) and iterated_field(function) is None
 
 
 def _takes(closure: Closure) -> bool:

@@ -326,6 +326,22 @@ def method(scaled, x):
     return sum(scaled.items(x))
 
 
+class Doubled:
+    def __init__(self, items):
+        self.kept = items
+
+    def __iter__(self):
+        for v in self.kept:
+            yield v * 2
+
+
+def iterated(doubled, x):
+    s = 0.0
+    for i, (v, u) in enumerate(zip(doubled, doubled)):  # noqa: B905
+        s = s + v * u * x * i
+    return s + sum(v * v for v in doubled)
+
+
 def horner(g, w):
     s = 0.0
     for v in g:
@@ -429,6 +445,130 @@ def without_derivative(x):
     return s
 
 
+# --- beside exceptions ---------------------------------------------------------------------------------------
+
+
+def with_tries(x):
+    for i in range(4):
+        try:
+            if i == 1:
+                continue
+            if x > 3.0:
+                return
+            x = x * 1.2
+            if i == 2:
+                break
+        finally:
+            x = x + 0.1
+        with np.errstate(all="ignore"):
+            if x > 2.0:
+                yield x * 3
+        yield x
+    for _ in range(2):
+        with np.errstate(all="ignore"):
+            x = x * x * 0.5
+            yield x
+            x = x * 1.1
+    yield x * x
+
+
+def until_exhausted(x):
+    g = powers(x, 3)
+    while True:
+        try:
+            v = next(g)
+        except StopIteration:
+            return
+        yield v * x
+        yield v
+
+
+def taken_from_tries(x, n):
+    s = 0.0
+    for i, v in enumerate(with_tries(x)):
+        s = s * 0.5 + v * v
+        if i == n:
+            break
+    return s
+
+
+def taken_in_a_try(x, n):
+    s = 0.0
+    for _ in range(3):
+        try:
+            for k, v in enumerate(with_tries(x)):
+                s = s + v
+                if k == n:
+                    raise KeyError
+                s = s * 1.05
+        except KeyError:
+            s = s * x
+        finally:
+            s = s + x
+    return s
+
+
+def next_in_a_try(x, n):
+    g = with_tries(x)
+    s = 1.0
+    for _ in range(n):
+        try:
+            s = s * next(g)
+            s = s + next(g)
+        except StopIteration:
+            return s * 10
+        else:
+            s = s * 0.3
+    return s
+
+
+def exhausted_inside(x):
+    s = 0.0
+    for a, b in zip(until_exhausted(x), with_tries(x)):  # noqa: B905
+        s = s + a * b
+    return s, sum(v * v for v in until_exhausted(x))
+
+
+BESIDE_EXCEPTIONS = [
+    *(
+        (f, (x, n))
+        for f in (taken_from_tries, taken_in_a_try, next_in_a_try)
+        for x in (1.3, 2.6, 3.5)
+        for n in range(6)
+    ),
+    (exhausted_inside, (0.7,)),
+]
+
+
+@pytest.mark.parametrize(("f", "args"), BESIDE_EXCEPTIONS, ids=lambda v: getattr(v, "__name__", str(v)))
+def test_beside_exceptions(f, args):
+    """Generators with `try` inside, and taken where exceptions are caught."""
+    check(f, *args, before=LOG.clear)
+
+
+def test_left_by_an_exception():
+    """What a generator did before an exception that is caught outside of it is not known: the pullback says so."""
+
+    def f(x):
+        def gen():
+            yield x
+            yield x * x
+            raise KeyError
+
+        s = 0.0
+        try:
+            for v in gen():
+                s = s + v
+        except KeyError:
+            s = s * x
+        return s
+
+    value, back = pullback(f, 0.7)
+    assert value == f(0.7)
+    with pytest.raises(UnsupportedSyntaxError, match="left by an exception"):
+        back(1.0)
+
+
 PROGRAMS = [
     (loop, (0.7,)),
     (zipped, (0.7, [1.0, 2.0, 3.0])),
@@ -462,6 +602,7 @@ PROGRAMS = [
     (capturing_in_a_loop, (0.7, 3)),
     (lambda_, (0.7,)),
     (method, (Scaled(0.8), 0.7)),
+    (iterated, (Doubled([1.0, 2.0]), 0.7)),
     (passed_to_a_helper, (0.7, 0.3)),
     (made_by_a_helper, (0.7,)),
     (sliced, (0.7,)),
@@ -776,6 +917,8 @@ CONSUMERS = [
     "s = sum(g) * y",
     "s = next(g, y) * next(g, 2.0) + sum(list(g))",
     "for v in g:\n        s = s + v * next(g, y)\n        if s > 4: return s * v",
+    "while s < 9:\n        try:\n            s = s + next(g)\n            LOG.append('took')\n"
+    "            s = s * y + next(g)\n        except StopIteration:\n            break",
 ]
 
 
