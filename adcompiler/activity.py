@@ -46,7 +46,7 @@ from adcompiler.handled import carries, lost
 from adcompiler.late import refuse_late, refuse_lost, stream_lost
 from adcompiler.lattice import Closure, Inert, Observed, Stream, Unknown, can_be_active, is_scalar
 from adcompiler.lower import Lowering
-from adcompiler.places import is_mutable
+from adcompiler.places import is_mutable, is_simple
 from adcompiler.program import Spec
 from adcompiler.quiet import is_quiet
 from adcompiler.runtime.changes import CONTAINER_METHODS
@@ -435,12 +435,29 @@ class _Analysis:
             return self.atom(value, active)
         self.carry(value, stmt)
         if isinstance(value.callee, InertCall | Iteration):
+            self.refuse_hidden(value, active, stmt)
             return False
         self.refuse_text(value, stmt)
         on = [self.atom(a, active) for a in value.args]
         if not any(on) and not self.may_read_places(value):
             return False
         return self.applied(value, tuple(on), active, stmt)
+
+    def refuse_hidden(self, value: ir.Apply, active: Active, stmt: Any) -> None:
+        """A function that may write is not to be called out of sight (`min(range(3), key=f)`)."""
+        if not self.spec.program.places_active or not isinstance(value.spelled, ir.Call):
+            return
+        operands = [*value.spelled.args, *(v for _, v in value.spelled.kwargs)]
+        for name in [e.id for e in operands if isinstance(e, ir.Name) and e.id in active]:
+            kind = self.spec.name_kinds.get(name)
+            if isinstance(kind, Closure) and not is_simple(kind):
+                raise refuse(
+                    UnsupportedSyntaxError,
+                    f"{self.spec.function.shown(name)} is passed to something that may call it out of sight",
+                    stmt.origin,
+                    "What it writes would have no derivative.",
+                    "Call it in a loop.",
+                )
 
     def may_read_places(self, value: ir.Apply) -> bool:
         """Whether a call may read what others have stored, though nothing active is passed to it."""

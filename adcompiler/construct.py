@@ -71,7 +71,9 @@ class ConstructResolver(OverloadResolver):
         return None if any(isinstance(value, ir.Static) for value in bound.values()) else bound
 
     def _partial(self, expr: ir.Call) -> Resolved | None:
-        """`functools.partial(f, ...)`."""
+        """`functools.partial(f, ...)`; Python makes one partial of two."""
+        if class_of(self.value(expr.args[0])[1]) is functools.partial:
+            return None
         given = self._made(ir.Seq("tuple", expr.args[1:]))
         named = self._keywords(expr.kwargs)
         if named is None:

@@ -225,12 +225,16 @@ class Delete(Stmt):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Store(Stmt):
-    """`place = value` for an item or an attribute; with an `op`, `place op= value`."""
+    """`place = value` for an item or an attribute; with an `op`, `place op= value`.
+
+    `held` is what the place held before the value was computed, where that may have changed it.
+    """
 
     place: Item | Attr
     value: Expr
     op: str | None = None
     origin: Origin | None = None
+    held: Expr | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -372,8 +376,10 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
             return (stmt.item,)
         case Try(_, handlers):
             return tuple(h.test for h in handlers if h.test is not None)
-        case Store():
+        case Store(held=None):
             return stmt.value, stmt.place
+        case Store():
+            return stmt.value, stmt.place, stmt.held
         case Collect(_, value, None):
             return (value,)
         case Collect(_, value, key) if key is not None:
@@ -398,7 +404,7 @@ def map_expressions(stmt: Stmt, f: Callable[[Expr], Expr]) -> Stmt:
             return replace(stmt, handlers=tuple(replace(h, test=h.test and f(h.test)) for h in handlers))
         case Store():
             place: Any = rebuild(stmt.place, f)
-            return replace(stmt, value=f(stmt.value), place=place)
+            return replace(stmt, value=f(stmt.value), place=place, held=stmt.held and f(stmt.held))
     return stmt
 
 

@@ -6,6 +6,7 @@ Statements that have no form in the IR (imports, classes, `except*`, ...) are ke
 
 from __future__ import annotations
 
+import copy
 import operator
 from collections import Counter
 from collections.abc import Callable
@@ -23,7 +24,7 @@ from adcompiler.names import Names
 from adcompiler.normalise import BINARY, YIELDS
 from adcompiler.parse import Source, origin_of
 from adcompiler.runtime import places
-from adcompiler.scope import bindings, own_nodes, parameters, scope_of
+from adcompiler.scope import bindings, calls_out, own_nodes, parameters, scope_of
 
 _WHAT = {
     "With": "a with statement", "Try": "a try statement", "TryStar": "a try statement", "Match": "a match statement",
@@ -66,6 +67,10 @@ def lower(
 
 
 _COMPOUND = gast.If | gast.For | gast.While | gast.Try | gast.With | gast.Match
+
+
+def _operands_of(call: gast.Call) -> list[gast.AST]:
+    return [*call.args, *(k.value for k in call.keywords)]
 
 
 def _made_cells(own: tuple[str, ...], params: tuple[str, ...], origin: Origin) -> ir.Block:
@@ -145,6 +150,16 @@ class Lowering(Consumers, Matching):
             raise self.unsupported(
                 node, "a walrus inside an assert", "Assign the name in a statement of its own before."
             )
+        if __debug__ and calls_out(node.test):
+            node = gast.copy_location(gast.Assert(self.settled(node.test), node.msg), node)
+        self.opaque(node)
+
+    def stmt_Raise(self, node: gast.Raise) -> None:
+        if isinstance(node.exc, gast.Call) and any(map(calls_out, _operands_of(node.exc))):
+            exc = copy.copy(node.exc)
+            exc.args = [self.settled(a) for a in exc.args]
+            exc.keywords = [gast.copy_location(gast.keyword(k.arg, self.settled(k.value)), k) for k in exc.keywords]
+            node = gast.copy_location(gast.Raise(exc, node.cause), node)
         self.opaque(node)
 
     def stmt_Pass(self, node: gast.Pass) -> None:
@@ -178,6 +193,7 @@ class Lowering(Consumers, Matching):
     def stmt_FunctionDef(self, node: gast.FunctionDef) -> None:
         if node.decorator_list:
             raise self.unsupported(node, "a decorated nested function", "Define it at module level.")
+        node = self.with_settled_defaults(node)
         self.out.append(ir.Define(node.name, node, self.local_reads(node) - {node.name}, self.origin(node)))
 
     def delegate(self, node: gast.YieldFrom) -> None:
@@ -308,17 +324,19 @@ class Lowering(Consumers, Matching):
                 node, "a walrus inside an augmented assignment", "Assign the name in a statement of its own before."
             )
         op = BINARY[type(node.op)]
-        origin = self.origin(node)
         match node.target:
             case gast.Name():
                 value = ir.Op(op, (ir.Name(node.target.id), self.atom(node.value)))
-                self.out.append(ir.Assign(node.target.id, value, origin, augmented=True))
+                self.out.append(ir.Assign(node.target.id, value, self.origin(node), augmented=True))
             case gast.Subscript():
-                place: ir.Item | ir.Attr = ir.Item(*self.subscript(node.target))
-                self.out.append(ir.Store(place, self.atom(node.value), op, origin))
+                self._increased(ir.Item(*self.subscript(node.target)), node, op)
             case gast.Attribute():
-                place = ir.Attr(self.atom(node.target.value), node.target.attr)
-                self.out.append(ir.Store(place, self.atom(node.value), op, origin))
+                self._increased(ir.Attr(self.atom(node.target.value), node.target.attr), node, op)
+
+    def _increased(self, place: ir.Item | ir.Attr, node: gast.AugAssign, op: str) -> None:
+        """`place op= value`: Python reads the place first, which matters if the value may change it."""
+        held = self.temp(place, node) if calls_out(node.value) else None
+        self.out.append(ir.Store(place, self.atom(node.value), op, self.origin(node), held))
 
     # --- control flow -----------------------------------------------------------------------------------
 

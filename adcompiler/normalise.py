@@ -11,6 +11,7 @@ form in the IR (f-strings) is kept verbatim; whether it may stay is decided afte
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from adcompiler import ir
 from adcompiler.errors import Origin, UnsupportedSyntaxError, refuse
 from adcompiler.names import Names
 from adcompiler.parse import Source, origin_of
-from adcompiler.scope import Scope, bindings, loads, own_nodes
+from adcompiler.scope import Scope, bindings, calls_out, loads, own_nodes
 
 BINARY = {
     gast.Add: "+", gast.Sub: "-", gast.Mult: "*", gast.Div: "/", gast.FloorDiv: "//", gast.Mod: "%", gast.Pow: "**",
@@ -48,6 +49,7 @@ class Normaliser:
         self.cells = cells
         self.names = names
         self.out: list[ir.Stmt] = []
+        self.held_temps: set[str] = set()  # temporaries that stand in what is kept verbatim
         self.own: set[str] = set()  # the variables of the comprehensions around
         self.deferred: dict[str, gast.AST] = {}  # iterators that have a name and are not consumed yet
 
@@ -63,7 +65,7 @@ class Normaliser:
 
     def is_local(self, name: str) -> bool:
         """Whether a name is a variable of the function or of an enclosing function."""
-        return name in self.scope.bound or name in self.cells or name in self.own
+        return name in self.scope.bound or name in self.cells or name in self.own or name in self.held_temps
 
     def local_reads(self, node: gast.AST) -> frozenset[str]:
         """The variables that a node reads, nested scopes included."""
@@ -118,6 +120,48 @@ class Normaliser:
             raise self.unsupported(node, f"a yield inside {what}", "Yield in a statement of its own.")
         reads = frozenset(n for n in loads(node, values_only=True) if self.is_local(n))
         return ir.Verbatim(node, reads, what, inert=isinstance(node, gast.JoinedStr))
+
+    def settled(self, node: gast.AST | None) -> Any:
+        """An expression inside something kept as it stands, evaluated before it where it may change something."""
+        if node is None or not calls_out(node):
+            return node
+        atom = self.atom(node)
+        if isinstance(atom, ir.Name | ir.Global):
+            self.held_temps.add(atom.id)
+            new: gast.AST = gast.Name(atom.id, gast.Load(), None, None)
+        else:
+            new = gast.Constant(atom.value, None)  # type: ignore[attr-defined]
+        return gast.copy_location(new, node)
+
+    def value_JoinedStr(self, node: gast.JoinedStr) -> ir.Expr:
+        """An f-string; calls in it that may change something come first, and what stands before them."""
+        late = [i for i, part in enumerate(node.values) if isinstance(part, gast.FormattedValue) and calls_out(part)]
+        if not late:
+            return self.verbatim(node, "an f-string")
+        parts = []
+        for i, part in enumerate(node.values):
+            if isinstance(part, gast.FormattedValue) and i in late:
+                part = gast.copy_location(
+                    gast.FormattedValue(self.settled(part.value), part.conversion, part.format_spec), part
+                )
+            elif isinstance(part, gast.FormattedValue) and i < late[-1]:
+                text = self.temp(self.verbatim(gast.copy_location(gast.JoinedStr([part]), node), "an f-string"), node)
+                self.held_temps.add(text.id)
+                name = gast.copy_location(gast.Name(text.id, gast.Load(), None, None), part)
+                part = gast.copy_location(gast.FormattedValue(name, -1, None), part)
+            parts.append(part)
+        return self.verbatim(gast.copy_location(gast.JoinedStr(parts), node), "an f-string")
+
+    def with_settled_defaults(self, node: Any) -> Any:
+        """A nested function whose defaults, where they may change something, are evaluated before it."""
+        defaults = [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
+        if not any(map(calls_out, defaults)):
+            return node
+        new = copy.copy(node)
+        new.args = copy.copy(node.args)
+        new.args.defaults = [self.settled(d) for d in node.args.defaults]
+        new.args.kw_defaults = [self.settled(d) for d in node.args.kw_defaults]
+        return new
 
     def operands(self, nodes: Sequence[gast.AST]) -> list[ir.Expr]:
         """Atoms of several expressions, left to right, each with the value it has at its turn."""
@@ -218,6 +262,7 @@ class Normaliser:
         return ir.DictOf(tuple((None if k is None else next(atoms), next(atoms)) for k in node.keys))
 
     def value_Lambda(self, node: gast.Lambda) -> ir.Expr:
+        node = self.with_settled_defaults(node)
         return ir.Lambda(node, self.local_reads(node))
 
     def value_Attribute(self, node: gast.Attribute) -> ir.Expr:

@@ -33,6 +33,7 @@ from adcompiler.lattice import (
     TupleOf,
     Unknown,
     can_be_active,
+    is_scalar,
     numeric,
 )
 from adcompiler.parse import parse
@@ -93,10 +94,35 @@ class PlaceResolver(Resolver):
             operation = places.UPDATE_ATTRIBUTE if by_attribute else places.UPDATE_ITEM
             args.append(ir.Const(stmt.op))
             kinds.append(Known(stmt.op))
+        if stmt.op is not None and stmt.held is not None:
+            return self.increased(stmt, holder, key, (obj, self.index_kind(key), value))
         self.note_stored(obj, kinds[1], Unknown() if stmt.op else value)
         spelled = ir.Call(ir.Static(operation.forward, operation.name), tuple(args))
         applied, _ = self.place_call(spelled, operation, args, kinds, Known(None))
         return (ir.Assign(self.spec.names.fresh("t"), applied, stmt.origin, kind=Known(None)),)
+
+    def increased(self, stmt: ir.Store, holder: ir.Expr, key: ir.Expr, kinds: Any) -> ir.Block:
+        """`place op= value` where the place was read before the value was computed: of numbers only."""
+        assert stmt.held is not None
+        assert stmt.op is not None
+        held = self.value(stmt.held)[1]
+        check = ir.Call(ir.Static(places.check_number, "check_number"), (stmt.held, stmt.value, ir.Const(stmt.op)))
+        checked, _ = self.apply(check, InertCall("a check"), (), (), Known(None))
+        name = self.spec.names.fresh("t")
+        total, kind = self.op(ir.Op(stmt.op, (stmt.held, stmt.value)))
+        self.env = {**self.env, name: kind}
+        self.note_stored(kinds[0], kinds[1], kind)
+        by_attribute = isinstance(stmt.place, ir.Attr)
+        operation = places.STORE_ATTRIBUTE if by_attribute else places.STORE_ITEM
+        args = (holder, key, ir.Name(name))
+        spelled = ir.Call(ir.Static(operation.forward, operation.name), args)
+        applied, _ = self.place_call(spelled, operation, args, (*kinds[:2], kind), Known(None))
+        before: list[ir.Stmt] = [] if is_scalar(held) else [ir.Do(checked, stmt.origin)]
+        return (
+            *before,
+            ir.Assign(name, total, stmt.origin, kind=kind),
+            ir.Assign(self.spec.names.fresh("t"), applied, stmt.origin, kind=Known(None)),
+        )
 
     def with_named_globals(self, stmt: ir.Stmt) -> ir.Stmt:
         """A statement in which global containers and objects have names, which may then carry derivatives."""
@@ -260,11 +286,12 @@ class PlaceResolver(Resolver):
             self.program.need_places()
         if not self.program.writes_places:
             return None
-        # What a default factory makes is stored where nobody sees it.
-        kind = self.made(function, [(ANY, Unknown())] if function is defaultdict else [])
+        # What a default factory makes is stored where nobody sees it, and so are the items of an iterator.
+        unseen = function is defaultdict or any(not isinstance(k, Heap) for k in kinds)
+        kind = self.made(function, [(ANY, Unknown())] if unseen else [])
         operands = self._operands(expr, expr.args)
         if empty and not any(isinstance(k, Heap) for k in kinds):
-            return self.apply(expr, InertCall("an empty container"), operands, kinds, kind)
+            return self.apply(expr, InertCall("a container of no derivatives"), operands, kinds, kind)
         if function in (list, dict):
             return None
         self.note_method("extend", kind, [k for k in kinds if not isinstance(k, Known)])

@@ -141,3 +141,26 @@ def _is_shape(node: gast.AST) -> bool:
         case gast.Call(func=gast.Name(id="len"), args=[gast.Name()]):
             return True
     return False
+
+
+_PURE = frozenset(
+    "abs all any bool callable complex dict divmod enumerate float getattr hasattr hash id int isinstance issubclass "
+    "len list max min pow range repr reversed round set slice sorted str sum super tuple type zip".split()
+)
+_LIBRARIES = frozenset({"np", "numpy", "math", "scipy", "cmath", "itertools", "operator"})
+
+
+def calls_out(node: gast.AST) -> bool:
+    """Whether evaluating an expression may run code of the user's, or change a container: any call but of libraries."""
+    return any(isinstance(d, gast.Call) and not _is_library(d) for d in own_nodes(node))
+
+
+def _is_library(call: gast.Call) -> bool:
+    if any(isinstance(a, gast.Lambda) for a in (*call.args, *(k.value for k in call.keywords))):
+        return False
+    func = call.func
+    if isinstance(func, gast.Name):
+        return func.id in _PURE
+    while isinstance(func, gast.Attribute):
+        func = func.value
+    return isinstance(func, gast.Name) and func.id in _LIBRARIES and isinstance(call.func, gast.Attribute)

@@ -158,7 +158,7 @@ class Tracking(Cotangents):
                 call = self.at_table("release", ir.Name(self.saver.value(stmt.target, True)), count)
             case Make() if is_mutable(stmt.kind) and class_of(stmt.kind) is not functools.partial:
                 call = self.at_table("release", ir.Name(self.saver.value(stmt.target, True)))
-            case RuleCall() | Copied() | Make() | Move(fresh=True) if not is_plain(stmt.kind) and not isinstance(
+            case RuleCall() | Copied() | Move(fresh=True) if not is_plain(stmt.kind) and not isinstance(
                 stmt.kind, Unknown
             ):
                 held = self.names.fresh(stmt.target + "_held")

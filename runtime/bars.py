@@ -116,7 +116,7 @@ def hold(value: Any, above: frozenset[int] = frozenset()) -> Any:
         return Held(value, {}, 0)
     above = above | {id(value)}
     inside = {key: part for key, item in entries(value) if (part := hold(item, above)) is not None}
-    return Held(value, inside, len(value) if hasattr(value, "__len__") else 0)
+    return Held(value, inside, len(value) if isinstance(value, list | dict | deque) else 0)
 
 
 def _hold_function(function: types.FunctionType, above: frozenset[int]) -> Captured | None:

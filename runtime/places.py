@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from collections import defaultdict
 from collections.abc import Callable
 from typing import Any
@@ -140,6 +141,11 @@ def update_item_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
     return None, value_bar
 
 
+def check_number(old: Any, value: Any, op: str) -> None:
+    """Raise if an augmented assignment would change a value in place, or is none of numbers."""
+    _number_only(old, value, "+" if isinstance(old, _NUMBERS) else op)
+
+
 def _number_only(old: Any, value: Any, op: str) -> None:
     if isinstance(old, np.ndarray):
         raise MutationError(
@@ -188,6 +194,11 @@ def _refuse_foreign(obj: Any, name: str) -> None:
         raise UnsupportedSyntaxError(
             f"the property .{name} of {cls.__qualname__} is assigned\n"
             "Properties that are assigned are not differentiated yet.\nAssign the attribute behind it."
+        )
+    if isinstance(found, types.FunctionType | staticmethod | classmethod):
+        raise UnsupportedSyntaxError(
+            f"the attribute .{name} hides a method of {cls.__qualname__}\n"
+            "The method is what has been compiled.\nGive the attribute another name."
         )
 
 

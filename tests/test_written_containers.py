@@ -499,3 +499,92 @@ def make_kept():
 def test_a_captured_container():
     """A container that the differentiated function captured is one as any other."""
     check(make_kept(), 0.7)
+
+
+# Effects of calls in unusual places
+
+
+def written_in_an_assert(x, y):
+    items = [x, y]
+    assert items.pop(0) > 0
+    return items[0]
+
+
+def read_before_the_value(x, y):
+    items = [x]
+
+    def doubled():
+        items[0] = items[0] * 2
+        return y
+
+    items[0] += doubled()
+    return items[0]
+
+
+def popped_in_the_value(x, y):
+    items = [x, x * y]
+    items[0] += items.pop()
+    items[-1] *= items.append(x * x) or 2.0
+    return items[0] + 10 * items[-1]
+
+
+def written_in_an_f_string(x, y):
+    items = [x]
+
+    def write():
+        items[0] = items[0] * y
+        return 1
+
+    assert f"{len(items)} {write()}" == "1 1"
+    return items[0]
+
+
+def written_in_a_default(x, y):
+    items = [x]
+
+    def write():
+        items[0] = items[0] * y
+        return 1
+
+    def inner(q=write()):  # noqa: B008  what is tested
+        return q * x
+
+    other = lambda q=write(): q  # noqa: B008
+    return items[0] * inner(2) * other(3)
+
+
+def written_by_a_key(x, y):
+    items = [x]
+
+    def key(q):
+        items[0] = items[0] * y
+        return q
+
+    assert min(range(2), key=lambda q: key(q)) == 0
+    return items[0]
+
+
+def a_list_of_a_range(x, y):
+    items = [x]
+    for i in list(range(3)):
+        items.append(items[-1] * y * i)
+    for _ in sorted([2, 1]):
+        items[0] = items[0] * y
+    return sum(items)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        written_in_an_assert,
+        read_before_the_value,
+        popped_in_the_value,
+        written_in_an_f_string,
+        written_in_a_default,
+        written_by_a_key,
+        a_list_of_a_range,
+    ],
+)
+def test_effects_in_unusual_places(program):
+    """What a call writes has its derivative wherever the call stands, in Python's order."""
+    check(program, 0.7, 0.4)
