@@ -138,7 +138,7 @@ def alias(spec: Spec) -> Aliases:
     """The alias classes of a specialisation, computed once; in a recursion its own calls are taken at their worst."""
     if spec.aliases is None:
         every = frozenset(range(len(spec.params)))
-        spec.aliases = Aliases(results=every, writes=every, sure_writes=every, result_outside=True, writes_outside=True)
+        spec.aliases = Aliases(results=every, writes=every, result_outside=True, writes_outside=True)
         built = _Builder(spec, Aliases()).run()
         if spec.function.generator and _calls(spec, set()) & {spec}:
             built = _repeated(spec)

@@ -376,10 +376,8 @@ def expressions(stmt: Stmt) -> tuple[Expr, ...]:
             return (stmt.item,)
         case Try(_, handlers):
             return tuple(h.test for h in handlers if h.test is not None)
-        case Store(held=None):
-            return stmt.value, stmt.place
         case Store():
-            return stmt.value, stmt.place, stmt.held
+            return (stmt.value, stmt.place, *([stmt.held] if stmt.held is not None else []))
         case Collect(_, value, None):
             return (value,)
         case Collect(_, value, key) if key is not None:

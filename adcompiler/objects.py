@@ -175,6 +175,9 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         found = member(cls, "__getattr__")
         if plain_function(found) is None:
             return self._written_field(expr, obj, Unknown())
+        if self.program.stores_attributes:  # it may have been set meanwhile
+            args = (expr.value, ir.Const(expr.name))
+            return self.apply(expr, Dynamic(getattr), args, (obj, Known(expr.name)), Unknown())
         self._guard_member(obj, cls, "__getattr__", found)
         self._guard_own(obj, expr.name)
         return self._on(expr, found, (expr.value, ir.Const(expr.name)))

@@ -27,6 +27,7 @@ from adcompiler.lattice import (
     SliceOf,
     TupleOf,
     Unknown,
+    can_be_active,
     join,
 )
 from adcompiler.program import Spec
@@ -111,6 +112,12 @@ class Resolver(ABC):
         if isinstance(callee, Missing) or (isinstance(callee, Dynamic) and not callee.pure):
             if any(isinstance(k, Heap) for k in kinds) and not (isinstance(callee, Dynamic) and callable(callee.key)):
                 self.program.loosen()
+        unknown = isinstance(callee, Dynamic) and not callable(callee.key) and not callee.pure
+        if unknown and any(map(can_be_active, kinds)):
+            # What runs may write into whatever it knows.
+            self.program.need_places()
+            self.program.loosen()
+            self.program.escaped = True
         cut_out = isinstance(callee, Dynamic) and callee.pure and callee.key is operator.getitem
         if isinstance(callee, Missing | Dynamic | Spread) and not cut_out:
             self.program.escaped |= any(isinstance(k, Observed | ListOf | DictOfKinds) for k in kinds)

@@ -158,6 +158,8 @@ class Tracking(Cotangents):
                 call = self.at_table("release", ir.Name(self.saver.value(stmt.target, True)), count)
             case Make() if is_mutable(stmt.kind) and class_of(stmt.kind) is not functools.partial:
                 call = self.at_table("release", ir.Name(self.saver.value(stmt.target, True)))
+            case Make() if class_of(stmt.kind) is functools.partial:
+                call = self.at_table("release_partial", ir.Name(self.saver.value(stmt.target, True)))
             case RuleCall() | Copied() | Move(fresh=True) if not is_plain(stmt.kind) and not isinstance(
                 stmt.kind, Unknown
             ):

@@ -90,8 +90,12 @@ def attributes(value: Any) -> Iterator[tuple[str, Any]]:
         slots = cls.__dict__.get("__slots__", ())
         for name in (slots,) if isinstance(slots, str) else slots:
             mangled = f"_{cls.__name__.lstrip('_')}{name}" if name[:2] == "__" and name[-2:] != "__" else name
-            if name not in ("__dict__", "__weakref__") and hasattr(value, mangled):
-                yield mangled, getattr(value, mangled)
+            slot = cls.__dict__.get(mangled)
+            if isinstance(slot, types.MemberDescriptorType):
+                try:
+                    yield mangled, slot.__get__(value)
+                except AttributeError:
+                    continue  # not set; the class's own __getattr__ is not to be asked
 
 
 def entries(value: Any) -> Any:
@@ -189,6 +193,14 @@ class Bars:
     def release_items(self, obj: Any) -> dict[Any, Any]:
         """The entries of an object that has just been made; they are gone from the table."""
         return self._table.pop(id(obj), (None, {}))[1]
+
+    def release_partial(self, partial: Any) -> dict[str, Any] | None:
+        """The entries of a `functools.partial` that has just been made, with those of its own dict of keywords."""
+        own = self.release_items(partial)
+        keywords = self.release_items(partial.keywords)
+        if keywords:
+            own["keywords"] = accumulate(own.get("keywords"), keywords)
+        return own or None
 
     def give(self, value: Any, ct: Any) -> Any:
         """Put the cotangent of a value where it belongs: what remains is for what cannot be written into.
@@ -309,6 +321,8 @@ def as_it_was(value: Any, above: frozenset[int] = frozenset()) -> Any:
         return [as_it_was(item, above) for item in value]
     if isinstance(value, dict):
         return {key: as_it_was(item, above) for key, item in value.items()}
+    if isinstance(value, functools.partial):
+        return value
     copy = types.SimpleNamespace() if type(value) is types.SimpleNamespace else object.__new__(type(value))
     for name, item in attributes(value):
         object.__setattr__(copy, name, as_it_was(item, above))

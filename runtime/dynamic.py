@@ -106,7 +106,7 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         captures = isinstance(f, types.FunctionType) and not all(map(_is_constant, f.__closure__ or ()))
         made = isinstance(f, type) and has_plain_fields(f)
         if (captures and wanted[0]) or made or isinstance(f, functools.partial):
-            return _without_owner(_by_source(caller(f), wanted, (f, *args), kwargs), f)
+            return _without_owner(_by_source(caller(f, bool(kwargs)), wanted, (f, *args), kwargs), f)
     inner = _by_key(f, wanted[1:], args, kwargs)
     return Resolved(
         inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)), inner.source, inner.ruled
@@ -136,15 +136,19 @@ def resolve_value(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -
     return Resolved(found.forward, backward)
 
 
-def caller(f: Any) -> Any:
+def caller(f: Any, named: bool) -> Any:
     """A function that calls what it is given first; one for each body, since each is compiled for itself."""
-    key = f if isinstance(f, type) else getattr(f, "__code__", type(f))
-    if key not in _callers:
-        _callers[key] = types.FunctionType(_call.__code__, globals(), "call")
-    return _callers[key]
+    holders = _callers.setdefault(f if isinstance(f, type) else getattr(f, "__code__", type(f)), {})
+    if named not in holders:
+        holders[named] = types.FunctionType((_call_named if named else _call).__code__, globals(), "call")
+    return holders[named]
 
 
-def _call(f: Any, /, *args: Any, **kwargs: Any) -> Any:
+def _call(f: Any, /, *args: Any) -> Any:
+    return f(*args)
+
+
+def _call_named(f: Any, /, *args: Any, **kwargs: Any) -> Any:
     return f(*args, **kwargs)
 
 

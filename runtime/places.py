@@ -189,6 +189,13 @@ def _refuse_foreign(obj: Any, name: str) -> None:
             f"the attribute .{name} of a {cls.__qualname__} is written\n"
             "Only attributes of objects of classes written in Python are followed.\nKeep the value in a dict."
         )
+    setter = cls.__setattr__
+    # That of a frozen dataclass, which was generated, raises by itself.
+    if isinstance(setter, types.FunctionType) and not setter.__code__.co_filename.startswith("<string"):
+        raise UnsupportedSyntaxError(
+            f"{cls.__qualname__} has a __setattr__ of its own, and .{name} is assigned\n"
+            "What it does is not differentiated.\nAssign in a plain class, or keep the value in a dict."
+        )
     found = next((c.__dict__[name] for c in cls.__mro__ if name in c.__dict__), None)
     if hasattr(type(found), "__set__") and not hasattr(found, "__objclass__"):
         raise UnsupportedSyntaxError(

@@ -550,7 +550,7 @@ def written_in_a_default(x, y):
         return q * x
 
     other = lambda q=write(): q  # noqa: B008
-    return items[0] * inner(2) * other(3)
+    return items[0], inner is other
 
 
 def written_by_a_key(x, y):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from adcompiler import Tangent, pullback
+from adcompiler import Tangent, UnsupportedSyntaxError, pullback
 from tests.promises import check, check_raises
 
 
@@ -414,3 +414,100 @@ def test_an_attribute_that_hides_the_class_s():
     """An attribute that the program sets comes before the class's of the same name."""
     _, back = pullback(hides_a_class_attribute, Scaled(0.7))
     assert back(1.0) == (Tangent(Scaled, a=pytest.approx(4 * 0.7)),)
+
+
+# Callables that are only known at run time
+
+
+class Counter:
+    def __init__(self, a):
+        self.a = a
+
+    def up(self, v):
+        self.a = self.a * v
+
+
+def method_from_a_list(x, y):
+    o = Counter(x)
+    r = [o.up, 2.0]
+    r[int(y < 0)](y)
+    return o.a
+
+
+def closure_from_a_list(x, y):
+    o = Counter(x)
+
+    def write(v):
+        o.a = o.a * v
+
+    r = [write, lambda v: o.up(v), 2.0]
+    r[int(y < 0)](y)
+    r[1](y)
+    return o.a
+
+
+def class_from_a_list(x, y):
+    r = [Counter, 2.0]
+    o = r[int(y < 0)](y)
+    o.up(y * x)
+    return o.a
+
+
+def variable_bound_later(x, y):
+    def write(v):
+        items[0] = items[0] * v
+
+    items = [x]
+    r = [write, 2.0]
+    r[int(y < 0)](y)
+    return items[0]
+
+
+@pytest.mark.parametrize("program", [method_from_a_list, closure_from_a_list, class_from_a_list, variable_bound_later])
+def test_callables_known_at_run_time(program):
+    """What a callable that is only known at run time writes has its derivative, though the text does not show it."""
+    check(program, 0.7, 0.4)
+
+
+class Answering:
+    def __init__(self, a):
+        self.a = a
+
+    def __getattr__(self, name):
+        if name == "c":
+            return 5.0
+        raise AttributeError(name)
+
+
+class Doubling:
+    def __init__(self, a):
+        self.a = a
+
+    def __setattr__(self, name, v):
+        object.__setattr__(self, name, v * 2)
+
+
+def sets_what_is_computed(o, y):
+    o.c = y
+    return o.a * o.c
+
+
+def sets_through_a_hook(o, y):
+    o.a = y
+    return o.a
+
+
+def hides_a_method(x):
+    o = Counter(x)
+    o.up = lambda v: x * v
+    return o.up(x)
+
+
+def test_attribute_hooks():
+    """An attribute that was set comes before `__getattr__`; a class with `__setattr__`, and hidden methods, are refused."""
+    value, back = pullback(sets_what_is_computed, Answering(0.7), 0.4)
+    assert (value, back(1.0)) == (pytest.approx(0.28), (Tangent(Answering, a=0.4), 0.7))
+    with pytest.raises(UnsupportedSyntaxError, match="__setattr__"):
+        pullback(sets_through_a_hook, Doubling(0.7), 0.4)
+    with pytest.raises(UnsupportedSyntaxError, match="hides a method"):
+        pullback(hides_a_method, 0.7)
