@@ -504,7 +504,7 @@ def hides_a_method(x):
 
 
 def test_attribute_hooks():
-    """An attribute that was set comes before `__getattr__`; a class with `__setattr__`, and hidden methods, are refused."""
+    """An attribute that was set comes before `__getattr__`; `__setattr__` and hidden methods are refused."""
     value, back = pullback(sets_what_is_computed, Answering(0.7), 0.4)
     assert (value, back(1.0)) == (pytest.approx(0.28), (Tangent(Answering, a=0.4), 0.7))
     with pytest.raises(UnsupportedSyntaxError, match="__setattr__"):
