@@ -6,8 +6,13 @@ its way. Names are few, so that they alias each other often.
 
 from __future__ import annotations
 
+import itertools
+import linecache
 from dataclasses import dataclass, field
 from random import Random
+from typing import Any
+
+import numpy as np
 
 HEADER = """
 class Box:
@@ -223,3 +228,15 @@ class Mixed:
                 out += [f"{pad}else:", *self.block(indent + 1, 1)]
         self.depth -= 1
         return out
+
+
+_numbers = itertools.count(1)
+
+
+def loaded(text: str) -> Any:
+    """The function `program` of a text, which tracebacks and the compiler can read."""
+    file = f"<mixed {next(_numbers)}>"
+    linecache.cache[file] = (len(text), None, text.splitlines(True), file)
+    scope: dict[str, Any] = {"np": np, "__name__": "mixed_program"}
+    exec(compile(text, file, "exec"), scope)
+    return scope["program"]
