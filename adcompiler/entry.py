@@ -43,6 +43,7 @@ from adcompiler.lattice import (
 from adcompiler.pipeline import Compiled
 from adcompiler.program import Guard, Root
 from adcompiler.runtime.containers import cell_of
+from adcompiler.runtime.members import member_count
 from adcompiler.runtime.walk import fields
 
 _numbers = itertools.count(1)
@@ -111,6 +112,8 @@ class _Writer:
                 return f"{self.bind(_field_names, 'field_names')}({base})"
             case ("own", name):
                 return f"({name!r} in {base}.__dict__)"
+            case ("members",):
+                return f"{self.bind(member_count, 'member_count')}({base})"
             case ("inert",):
                 return f"{self.bind(is_inert, 'is_inert')}({base})"
             case ("cell", name):

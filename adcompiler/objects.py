@@ -42,6 +42,7 @@ from adcompiler.runtime.members import (
     is_data_descriptor,
     is_field,
     member,
+    member_count,
     owner_of,
 )
 
@@ -152,6 +153,9 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         if self.program.escaped:
             return self._written_field(expr, obj, Unknown())
         if isinstance(obj, Observed):
+            # What a class gets later (a property of the same name) would come before the field.
+            cls = type(obj.value)
+            self.program.note((*_of_object(cls), ("members",)), Known(member_count(cls)), int)
             return self._observed_part(expr, obj, ("attr", name), key, getattr(obj.value, name))
         assert isinstance(obj, Instance)
         return self.apply(expr, Load(key), (expr.value,), (obj,), obj.items[obj.names.index(name)])

@@ -24,6 +24,11 @@ def owner_of(cls: type, name: str, after: type | None = None) -> type | None:
     return next(found, None)
 
 
+def member_count(cls: type) -> int:
+    """How much a class and its bases define: more, when something has been added."""
+    return sum(len(vars(base)) for base in cls.__mro__)
+
+
 def is_field(value: Any, name: str) -> bool:
     """Whether an object keeps an attribute itself: loading it has no effect."""
     found = member(type(value), name)
