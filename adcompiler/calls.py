@@ -161,6 +161,11 @@ class CallResolver(StreamResolver):
             raise refuse(
                 UnsupportedSyntaxError, f"{name}()", self.stmt.origin, "Its text is not known.", "Write the code out."
             )
+        if function is vars and any(map(can_be_active, kinds)):
+            callee = self.missing(
+                UnsupportedSyntaxError, "vars() of an object", "It gives the fields away.", "Name the attributes."
+            )
+            return self.apply(expr, callee, expr.args, kinds, Unknown())
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
             return self.apply(expr, InertCall("stop_gradient"), operands, kinds, kind)

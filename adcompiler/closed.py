@@ -26,6 +26,7 @@ from adcompiler.emit import Emitter
 from adcompiler.fold import fold
 from adcompiler.module import backward_block
 from adcompiler.pair import Pair
+from adcompiler.runtime.bars import with_table
 
 _LATE = "What the pullback reads is assigned below, before each return."
 _ONCE = "Call it once: it uses up the records of the loops."
@@ -42,7 +43,7 @@ class Titles:
 
 def closure_form(pair: Pair, emitter: Emitter, params: gast.arguments, single_use: bool, titles: Titles) -> Any:
     """The definition, or None if the pullback would have to assign a variable that user code in it reads."""
-    backward = _closed(pair, single_use, titles)
+    backward = None if pair.table else _closed(pair, single_use, titles)
     if backward is None:
         return None
     forward = _forward(pair)
@@ -61,11 +62,18 @@ def closure_form(pair: Pair, emitter: Emitter, params: gast.arguments, single_us
 
 
 def wrapper_form(pair: Pair, emitter: Emitter, params: gast.arguments, own: tuple[str, str], titles: Titles) -> Any:
-    """The definition that calls the pair, whose functions are spelled `own`."""
+    """The definition that calls the pair, whose functions are spelled `own`, with a table if it needs one."""
     value, saved = titles.unique("value"), titles.unique("saved")
+    before: tuple[ir.Stmt, ...] = ()
+    if pair.table:
+        where = ir.Seq("list", tuple(ir.Const(pair.params.index(name)) for name in pair.active))
+        arguments = (ir.Name(own[0]), ir.Name(own[1]), where, ir.Const(pair.spec.program.escaped))
+        own = titles.unique("forward"), titles.unique("backward")
+        made = ir.Call(ir.Static(with_table, "with_table"), arguments)
+        before = (ir.Unpack(ir.Targets(own), made),)
     run = ir.Call(ir.Name(own[0]), tuple(map(ir.Name, pair.params)))
     back = ir.Return(ir.Call(ir.Name(own[1]), (ir.Name(saved), ir.Name(pair.cotangent))))
-    call = emitter.block((ir.Unpack(ir.Targets((value, saved)), run),))
+    call = emitter.block((*before, ir.Unpack(ir.Targets((value, saved)), run)))
     inner = emitter.function(titles.pullback, (pair.cotangent,), emitter.block((back,)))
     result = emitter.block(_returning((ir.Return(ir.Name(value)),), titles.pullback))
     return emitter.function(titles.forward, params, [*call, inner, *result])

@@ -42,7 +42,7 @@ from adcompiler.lattice import (
 from adcompiler.scope import loads
 
 # Modules whose Python functions are never read: their derivative is a rule or nothing.
-LIBRARIES = ("numpy", "scipy", "cupy", "cupyx", "adcompiler")
+LIBRARIES = ("numpy", "scipy", "cupy", "cupyx", "adcompiler", "functools")
 
 # Values of which there is one only, so that identity can be decided when compiling.
 _ONE_OF_A_KIND = (type, types.ModuleType, types.NoneType, enum.Enum)

@@ -194,6 +194,8 @@ INTEGER_TYPES = frozenset({int, *(np.dtype(c).type for c in "bhilqBHILQ")})
 
 _CONSTANTS = (bool, str, bytes, type, types.ModuleType, types.EllipsisType, enum.Enum)
 _CONSTANTS = (bool, str, bytes, type, types.ModuleType, types.EllipsisType, enum.Enum)
+_DISPATCHED = type(np.sum)  # NumPy's functions that other array libraries may answer
+
 _LITERALS = (int, float, complex, str, bytes, bool)
 _MAX_DEPTH = 4
 
@@ -345,7 +347,9 @@ def observe(value: Any, path: tuple[Any, ...]) -> Kind:
         if value.__kwdefaults__ or not all(type(d) in (*_LITERALS, type(None)) for d in value.__defaults__ or ()):
             return Unknown()
         return Closure(value.__code__, value.__code__.co_freevars, value, value.__name__, path)
-    if isinstance(value, types.FunctionType | types.BuiltinFunctionType | np.ufunc | np.dtype) or is_transform(value):
+    if isinstance(value, types.FunctionType | types.BuiltinFunctionType | np.ufunc | np.dtype | _DISPATCHED):
+        return Known(value)
+    if is_transform(value):
         return Known(value)
     if type(value) in (tuple, list, dict) or is_named_tuple(type(value)):
         return Observed(path, value, inert=is_inert(value))

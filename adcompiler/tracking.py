@@ -19,6 +19,7 @@ from adcompiler.places import is_mutable
 from adcompiler.program import ANY
 from adcompiler.quiet import is_quiet
 from adcompiler.runtime.bars import hold
+from adcompiler.runtime.moved import first_of
 from adcompiler.saving import Region
 
 HOLD = ir.Static(hold, "hold")
@@ -183,11 +184,6 @@ def _operand(arg: Any) -> Any:
         case ir.Seq(form, items):
             return ir.Seq(form, tuple(map(_operand, items)))
     return arg
-
-
-def first_of(cts: tuple[Any, ...], count: int) -> tuple[Any, ...]:
-    """The first cotangents of an operation that may have more operands than were given."""
-    return (*cts, *(None for _ in range(count - len(cts))))[:count]
 
 
 _FIRST = ir.Static(first_of, "first_of")

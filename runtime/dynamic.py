@@ -343,7 +343,7 @@ def _is_plain_container(value: Any) -> bool:
 def foreign_module(function: Any) -> bool:
     """Whether a function belongs to a library whose source is never read."""
     root = (getattr(function, "__module__", None) or "").split(".")[0]
-    return root in ("numpy", "scipy", "cupy", "cupyx", "adcompiler")
+    return root in ("numpy", "scipy", "cupy", "cupyx", "adcompiler", "functools")
 
 
 def _is_domain(value: Any) -> bool:

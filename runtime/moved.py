@@ -126,3 +126,8 @@ def extended(saved: Any, bars: Bars) -> tuple[Any, ...]:
         taken = [bars.take(obj, first + i) for i in range(count)]
         cts = taken if any(ct is not None for ct in taken) else None
     return None, given_back(values, held, cts, bars)
+
+
+def first_of(cts: tuple[Any, ...], count: int) -> tuple[Any, ...]:
+    """The first cotangents of an operation that may have more operands than were given."""
+    return (*cts, *(None for _ in range(count - len(cts))))[:count]

@@ -476,3 +476,19 @@ def test_stage(stage, sample, golden):
 def test_unknown_stage(sample):
     with pytest.raises(ValueError, match="stage='nonsense' is not one of parse"):
         dump(sample.relax, (X, X), stage="nonsense")
+
+
+def test_a_program_that_writes_into_containers(make, run):
+    """Its text makes the table of cotangents by itself."""
+    module = make(
+        "grow",
+        """
+        def grow(x, n):
+            xs = [x]
+            for i in range(n):
+                xs.append(xs[-1] * x)
+            return sum(xs)
+        """,
+    )
+    text = run(module.grow, 1.5, 3)
+    assert "from adcompiler.runtime.bars import hold, with_table" in text
