@@ -166,7 +166,8 @@ class Tracking(Cotangents):
             ):
                 held = self.names.fresh(stmt.target + "_held")
                 self.saver.after(held, ir.Call(HOLD, (ir.Name(stmt.target),)))
-                call = self.at_table("release", ir.Name(held))
+                method = "release_own" if isinstance(value.callee, Move) else "release"
+                call = self.at_table(method, ir.Name(held))
             case _:
                 return []
         if stmt.target in state:

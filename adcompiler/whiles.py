@@ -6,8 +6,9 @@ Activity and the adjoint know statements in blocks; what a test binds by a walru
 from __future__ import annotations
 
 from adcompiler import ir
-from adcompiler.callees import InertCall
+from adcompiler.callees import Dynamic, InertCall, PairCall, PlaceCall
 from adcompiler.names import Names
+from adcompiler.quiet import is_quiet
 
 
 def with_tests_inside(
@@ -38,10 +39,24 @@ def with_tests_inside(
     return tuple(out)
 
 
+def _may_write(callee: object) -> bool:
+    """Whether a call in a test may read or write what has its cotangent in the table."""
+    match callee:
+        case PlaceCall():
+            return True
+        case Dynamic(key, _, pure):
+            return not pure and not callable(key)
+        case PairCall(spec):
+            return bool(spec.program.writes_places) and not is_quiet(spec)
+    return False
+
+
 def _head_is_active(stmt: ir.While, before: dict[int, frozenset[str]], variables: frozenset[str]) -> bool:
     """Whether the test of a `while` binds a variable (by a walrus) that may carry a derivative."""
     for s in ir.statements(stmt.head):
         if isinstance(s, ir.Yield):
+            return True
+        if isinstance(s, ir.Assign) and isinstance(s.value, ir.Apply) and _may_write(s.value.callee):
             return True
         if isinstance(s, ir.Assign) and s.target in variables:
             inert = isinstance(s.value, ir.Apply) and isinstance(s.value.callee, InertCall)

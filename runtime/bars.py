@@ -228,6 +228,12 @@ class Bars:
             self.add(obj, key, self.give(find(key), c))
         return None
 
+    def release_own(self, held: Any) -> Any:
+        """The same for what holds objects that were there before: these keep their entries."""
+        if type(held) is not Held:
+            return None
+        return self.release(Held(held.obj, {}, held.count))
+
     def release(self, held: Any, count: int | None = None) -> Any:
         """The entries of what has just been made, as a cotangent by value; they are gone from the table."""
         if held is None or type(held) is Captured:

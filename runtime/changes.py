@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime.bars import Bars, hold
@@ -135,25 +134,40 @@ def pop_left_bar(obj: Any, value_bar: Any, bars: Bars) -> tuple[Any, ...]:
     return ()
 
 
-def _rearranged(name: str) -> Callable[..., tuple[Any, Any]]:
-    def forward(obj: Any, *args: Any) -> tuple[Any, Any]:
-        marks = type(obj)(range(len(obj)))
-        if name == "remove":
-            i = obj.index(*args)
-            del marks[i]
-        else:
-            getattr(marks, name)(*args)
-        return moved(obj, lambda: getattr(obj, name)(*args), list(marks), ())
-
-    return forward
+def _rearranged(obj: Any, name: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
+    """A method that only moves or drops items; where they went is seen from marks in their places."""
+    marks = type(obj)(range(len(obj)))
+    if name == "remove":
+        del marks[obj.index(*args)]
+    else:
+        getattr(marks, name)(*args)
+    return moved(obj, lambda: getattr(obj, name)(*args), list(marks), ())
 
 
-def _nothing(count: int) -> Callable[..., tuple[Any, ...]]:
-    def reverse(saved: Moved, _: Any, bars: Bars) -> tuple[Any, ...]:
-        saved.reverse(bars)
-        return (None,) * count
+def remove(obj: Any, value: Any) -> tuple[Any, Any]:
+    """`obj.remove(value)`."""
+    return _rearranged(obj, "remove", (value,))
 
-    return reverse
+
+def reverse(obj: Any) -> tuple[Any, Any]:
+    """`obj.reverse()`."""
+    return _rearranged(obj, "reverse", ())
+
+
+def rotate(obj: Any, *count: Any) -> tuple[Any, Any]:
+    """`obj.rotate(count)`."""
+    return _rearranged(obj, "rotate", count)
+
+
+def moved_bar(saved: Moved, _: Any, bars: Bars) -> tuple[Any, ...]:
+    """The items go back to their places."""
+    saved.reverse(bars)
+    return ()
+
+
+def nothing_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
+    """What is gone was read by nobody."""
+    return ()
 
 
 def sort(obj: Any, key: Any = None, reverse: Any = False) -> tuple[None, Any]:
@@ -271,17 +285,17 @@ _SEQUENCE = {
     "extend": Operation("extend", extend_items, extend_bar),
     "insert": Operation("insert", insert, insert_bar),
     "pop": Operation("pop", pop, pop_bar),
-    "remove": Operation("remove", _rearranged("remove"), _nothing(1)),
-    "reverse": Operation("reverse", _rearranged("reverse"), _nothing(0)),
-    "clear": Operation("clear", clear, lambda saved, y, bars: ()),
+    "remove": Operation("remove", remove, moved_bar),
+    "reverse": Operation("reverse", reverse, moved_bar),
+    "clear": Operation("clear", clear, nothing_bar),
 }
 METHODS: dict[type, dict[str, Operation]] = {
-    list: {**_SEQUENCE, "sort": Operation("sort", sort, _nothing(2))},
+    list: {**_SEQUENCE, "sort": Operation("sort", sort, moved_bar)},
     deque: {
         **_SEQUENCE,
         "appendleft": Operation("append_left", append_left, append_bar),
         "popleft": Operation("pop_left", pop_left, pop_left_bar),
-        "rotate": Operation("rotate", _rearranged("rotate"), _nothing(1)),
+        "rotate": Operation("rotate", rotate, moved_bar),
     },
     dict: {
         "get": Operation("get", get, get_bar, stores=False),
@@ -289,8 +303,8 @@ METHODS: dict[type, dict[str, Operation]] = {
         "popitem": Operation("pop_item", pop_item, pop_item_bar),
         "setdefault": Operation("set_default", set_default, set_default_bar),
         "update": Operation("update", update, update_bar),
-        "clear": Operation("clear", clear, lambda saved, y, bars: ()),
-        "move_to_end": Operation("move_to_end", move_to_end, lambda saved, y, bars: (None, None)),
+        "clear": Operation("clear", clear, nothing_bar),
+        "move_to_end": Operation("move_to_end", move_to_end, nothing_bar),
     },
 }
 

@@ -141,6 +141,11 @@ def update_item_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
     return None, value_bar
 
 
+def update_attribute_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
+    """As of an item."""
+    return update_item_bar(saved, _, bars)
+
+
 def check_number(old: Any, value: Any, op: str) -> None:
     """Raise if an augmented assignment would change a value in place, or is none of numbers."""
     _number_only(old, value, "+" if isinstance(old, _NUMBERS) else op)
@@ -278,11 +283,11 @@ def update_attribute(obj: Any, name: str, value: Any, op: str) -> tuple[None, An
 STORE_ITEM = Operation("store_item", store_item, store_item_bar)
 DELETE_ITEM = Operation("delete_item", delete_item, delete_item_bar)
 LOAD_ITEM = Operation("load_item", load_item, load_item_bar, stores=False)
-UPDATE_ITEM = Operation("update_item", update_item, lambda s, y, b: (*update_item_bar(s, y, b), None))
+UPDATE_ITEM = Operation("update_item", update_item, update_item_bar)
 STORE_ATTRIBUTE = Operation("store_attribute", store_attribute, store_attribute_bar)
 INIT_ATTRIBUTE = Operation("init_attribute", init_attribute, store_attribute_bar)
 
 
 CELL = Operation("cell", cell, cell_bar)
 LOAD_ATTRIBUTE = Operation("load_attribute", load_attribute, load_attribute_bar, stores=False)
-UPDATE_ATTRIBUTE = Operation("update_attribute", update_attribute, lambda s, y, b: (*update_item_bar(s, y, b), None))
+UPDATE_ATTRIBUTE = Operation("update_attribute", update_attribute, update_attribute_bar)

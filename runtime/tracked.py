@@ -137,7 +137,8 @@ def _of_rule(inner: dynamic.Resolved, owner: Any) -> dynamic.Resolved:
 
     def backward(record: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
         saved, held, held_owner, value_held, _ = record
-        y_bar = accumulate(y_bar, bars.release(value_held))
+        made = bars.release(value_held) if inner.ruled else bars.release_own(value_held)
+        y_bar = accumulate(y_bar, made)
         if y_bar is None:
             return (None,) * (1 + len(held))
         first, *cts = inner.backward(saved, y_bar)

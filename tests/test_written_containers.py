@@ -1,6 +1,7 @@
 """Lists, dicts and deques that a program writes into: value, side effects and gradient as of the plain program."""
 
 import copy
+import functools
 from collections import OrderedDict, defaultdict, deque
 
 import numpy as np
@@ -588,3 +589,66 @@ def a_list_of_a_range(x, y):
 def test_effects_in_unusual_places(program):
     """What a call writes has its derivative wherever the call stands, in Python's order."""
     check(program, 0.7, 0.4)
+
+
+# Tests that write, and containers held in several places
+
+
+def a_test_that_steps(x, y):
+    items = [x]
+
+    def step():
+        items[0] = items[0] * y
+        return items[0]
+
+    while step() > 0.05:
+        pass
+    return items[0] * x
+
+
+def a_test_that_grows(x, y):
+    items = [x]
+    while (items.append(items[-1] * y) or len(items)) < 4:
+        pass
+    return sum(items)
+
+
+def rows_held_twice(x, y):
+    rows = [[v] * 2 for v in [x, y]]
+    n = [rows[0]] * 3
+    n[0].append(x * y)
+    n[1] = [y]
+    grid = [[w * v for w in r] for r, v in zip(n, [x, y, x], strict=True)]
+    return sum(map(sum, grid))
+
+
+def a_partial_of_a_list(x, y):
+    items = [x]
+
+    def add(a, b):
+        a.append(b)
+        return a
+
+    p = functools.partial(add, items)
+    p(x * y)
+    p(y)
+    return sum(items) * items[1]
+
+
+@pytest.mark.parametrize("program", [a_test_that_steps, a_test_that_grows, rows_held_twice, a_partial_of_a_list])
+def test_writes_out_of_the_ordinary(program):
+    """Writes in the test of a loop, of what is held twice, and through partials."""
+    check(program, 0.7, 0.4)
+
+
+def through_vars(x):
+    d = {"v": x}
+    holder = Holder()
+    holder.v = d["v"]
+    return vars(holder)["v"] * 2
+
+
+def test_vars_of_an_object():
+    """vars() would give the fields away without their cotangents, and is refused."""
+    with pytest.raises(UnsupportedSyntaxError, match="vars"):
+        pullback(through_vars, 0.7)
