@@ -87,7 +87,8 @@ def pullback(
 
     `ct` is a cotangent of the value: its structure and shape, None anywhere for zero.  Cotangents have the structure,
     shape, dtype and device of the arguments.  `back` may be called any number of times, unless `single_use` is given:
-    then it frees what it has read, and a second call raises PullbackConsumedError.  Raises DifferentiationErrors for
+    then it frees what it has read, and a second call raises PullbackConsumedError.  Until its last call, arguments and
+    value must not be written into: it has kept them, not copies.  Raises DifferentiationErrors for
     what cannot be differentiated.
     """
     function, options = function_of(f)
