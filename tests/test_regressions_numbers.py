@@ -509,3 +509,18 @@ def test_differences_of_order_zero():
     """np.diff(x, n=0) is x, also of shape ()."""
     check(no_difference, np.array(0.3))
     check(no_difference, np.array([0.3, 0.5]))
+
+
+def norm_of_any_order(x, p):
+    return np.linalg.norm(x, p)
+
+
+@pytest.mark.parametrize("p", [np.inf, 3.0])
+def test_the_order_of_a_norm(p):
+    """An order that is a parameter has a derivative, which is zero at infinity."""
+    x = np.array([0.3 + 0.2j, -0.7, 1.2])
+    y, back = pullback(norm_of_any_order, x, p)
+    np.testing.assert_allclose(y, np.linalg.norm(x, p))
+    h = 1e-6
+    expected = 0.0 if p == np.inf else (np.linalg.norm(x, p + h) - np.linalg.norm(x, p - h)) / (2 * h)
+    np.testing.assert_allclose(back(1.0)[1], expected, atol=1e-8)
