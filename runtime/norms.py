@@ -44,7 +44,9 @@ def order_bar(c: Any, y: Any, x: Any, ord: Any, axis: Axis) -> Any:
 
     ``y / ord * sum(w * log(|x| / y))``, in which the weights ``w = (|x| / y) ** ord`` add up to 1.
     """
-    if not isinstance(ord, float) or np.isinf(ord):
+    if not isinstance(ord, float):
+        return None
+    if np.isinf(ord):
         return 0.0
     ratio = divide_singular(np.abs(x), y)
     absent = ratio == 0
