@@ -271,7 +271,9 @@ class MoveResolver(PlaceResolver):
         return self.move(expr, self.sequence(form, *self.contents(kind)))
 
     def dict_of(self, expr: ir.Call, kinds: list[Any]) -> Resolved:
-        """`dict(other)`, `dict(pairs)`, `dict(a=x)`."""
+        """`dict(other)`, `dict(pairs)`, `dict(a=x)`; `dict(**other)` is `{**other}`."""
+        if any(k is None for k, _ in expr.kwargs) and not expr.args:
+            return self.display(ir.DictOf(tuple((None if k is None else ir.Const(k), v) for k, v in expr.kwargs)))
         entries: list[tuple[Any, Kind | None]] = []
         if expr.args and self.form(kinds[0]) is dict:
             entries += self.entries(kinds[0])

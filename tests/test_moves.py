@@ -196,3 +196,15 @@ def test_methods_as_keys():
         return d[max(d, key=d.get)] * 2 + d[sorted(d)[0]]
 
     check(f, D)
+
+
+def a_dict_of_a_mapping(x):
+    inner = [x]
+    z = [{"k": inner}, inner][int(x < 0)]
+    dict(**z)["k"].append(x * x)
+    return sum(inner)
+
+
+def test_a_dict_of_a_mapping_known_at_run_time():
+    """`dict(**other)` is `{**other}`, and holds the same objects."""
+    check(a_dict_of_a_mapping, 0.7)
