@@ -15,17 +15,16 @@ bound if the guard fails.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 
 import gast
 
 from adcompiler import ir
 from adcompiler.normalise import Normaliser
-from adcompiler.runtime.patterns import pattern_attribute, pattern_has, rest_of
+from adcompiler.runtime.patterns import Mapping, Sequence, pattern_attribute, pattern_has, rest_of
 
 ISINSTANCE = ir.Static(isinstance, "isinstance")
 LEN = ir.Static(len, "len")
-TEXT = ir.Static((str, bytes, bytearray), "TEXT")
 
 # A step of a pattern: it may add statements, and gives the test that must hold, or None.
 Step = Callable[[], ir.Expr | None]
@@ -142,10 +141,7 @@ class Matching(Normaliser):
         star = stars[0] if stars else None
         least = len(node.patterns) - len(stars)
         sequence = ir.Static(Sequence, "Sequence")
-        steps: list[Step] = [
-            lambda: ir.Call(ISINSTANCE, (subject, sequence)),
-            lambda: ir.Op("not", (self.temp(ir.Call(ISINSTANCE, (subject, TEXT)), node),)),
-        ]
+        steps: list[Step] = [lambda: ir.Call(ISINSTANCE, (subject, sequence))]
         if star is None or least:
             compare = "==" if star is None else ">="
             steps.append(

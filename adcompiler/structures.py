@@ -40,6 +40,7 @@ from adcompiler.runtime.containers import (
     from_items,
     one_item,
     owned,
+    owned_array,
     owned_dict,
     owned_items,
     owned_list,
@@ -379,7 +380,8 @@ class Structures(Tracking):
         kind = self.sizes.get(name)
         have: ir.Expr = ir.Const(None) if bar is None else ir.Name(self.bar(name))
         if isinstance(kind, Unknown):
-            value: ir.Expr = ir.Call(ir.Static(owned_items, "owned_items"), (have, self.form_fact(name)))
+            make = ir.Static(owned_array, "owned_array") if self.tracks else ir.Static(owned_items, "owned_items")
+            value: ir.Expr = ir.Call(make, (have, self.form_fact(name)))
         elif is_dict(kind):
             value = ir.Call(ir.Static(owned_dict, "owned_dict"), (have,))
         elif numeric(kind) is None:

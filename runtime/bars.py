@@ -183,6 +183,8 @@ class Bars:
         if isinstance(obj, list | deque):
             self.add(obj, index, ct)
             return rest
+        if rest is None:
+            rest = [None] * len(obj)
         return add_item(rest, index, ct)
 
     def take(self, obj: Any, key: Any) -> Any:

@@ -42,6 +42,11 @@ def owned_items(c: Any, form: tuple[int, ...] | int) -> Any:
     return owned_list(c, form) if isinstance(form, int) else owned(c, form)
 
 
+def owned_array(c: Any, form: tuple[int, ...] | int) -> Any:
+    """As `owned_items` for an array; what has no shape keeps its cotangent, since a list's is elsewhere."""
+    return c if isinstance(form, int) else owned(c, form)
+
+
 def add_item(c: Any, index: int, value: Any) -> Any:
     """Add the cotangent of one item into what `owned_items` made, in place where the dtype allows it."""
     if isinstance(c, list):

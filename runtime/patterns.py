@@ -1,4 +1,4 @@
-"""What `match` asks of a subject beyond tests and loads: the rest of a mapping, positional attributes of a class."""
+"""What `match` asks of a subject beyond tests and loads: sequence or mapping, the rest of it, attributes of classes."""
 
 from __future__ import annotations
 
@@ -6,6 +6,34 @@ from typing import Any
 
 # Classes whose one positional sub-pattern is the subject itself.
 ITSELF = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+
+
+class ByFlag(type):
+    """The class of `Sequence` and `Mapping`: what `match` takes for one is a flag of the type, set by CPython.
+
+    The flag is what counts (`typeobject.c`), and not the abstract classes: text is no sequence for a pattern, and an
+    array is one since NumPy 2.5.
+    """
+
+    flag: int
+
+    def __subclasscheck__(cls, other: type) -> bool:
+        return bool(other.__flags__ & cls.flag)
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        return cls.__subclasscheck__(type(value))
+
+
+class Sequence(metaclass=ByFlag):
+    """What a sequence pattern may match."""
+
+    flag = 1 << 5
+
+
+class Mapping(metaclass=ByFlag):
+    """What a mapping pattern may match."""
+
+    flag = 1 << 6
 
 
 def rest_of(mapping: Any, *keys: Any) -> dict[Any, Any]:

@@ -155,7 +155,7 @@ def sequences(s, x):
     ],
 )
 def test_sequence_patterns(s):
-    """Lists, tuples and ranges are sequences; text, dicts and arrays are not."""
+    """Lists, tuples and ranges are sequences, text and dicts are not, and an array is what its NumPy says."""
     check(sequences, s, 1.5)
 
 

@@ -262,12 +262,29 @@ def a_closure_that_writes(x):
     return f(x) * f(x * 2)
 
 
+class Owner:
+    def __init__(self, items):
+        self.items = items
+
+
+def a_list_that_grows_between_loops(x):
+    d = {"m": [x, x * x]}
+    p, q = [x, 1.5], [x]
+    o, r = Owner([x]), Owner(q)
+    o.items.append(x)
+    o.items = q
+    for _ in range(3):
+        d["m"].insert(0, x)
+        o.items.append(sum([w * 0.5 for w in d["m"]]))
+    return sum(p) + sum(q) + sum(o.items) + sum(r.items)
+
+
 PROGRAMS = [
     append_and_read, two_names_for_one_list, insert_pop_reverse_delete, extend_while_reading, grow_by_plus,
     lists_in_a_tuple, swap_inner_lists, lists_of_lists, joined_and_sliced, sorted_in_place, until_long_enough,
     matrix_of_lists, removed_and_cleared, slices_replaced, dict_of_results, dict_methods, totals_by_key,
     default_dicts, ordered, a_short_deque, a_deque_of_items, copies, a_cache, a_helper_that_writes,
-    a_closure_that_writes,
+    a_closure_that_writes, a_list_that_grows_between_loops,
 ]  # fmt: skip
 
 
