@@ -184,10 +184,16 @@ def _called(options: argparse.Namespace) -> tuple[Any, list[Any], dict[str, Any]
     """The function, and the arguments that `--args` gives."""
     module, function = _target(options.target)
     args, kwargs = _evaluated(options.args, vars(module))
+    signature = inspect.signature(function, follow_wrapped=False)
     try:
-        inspect.signature(function, follow_wrapped=False).bind_partial(*args, **kwargs)
+        signature.bind_partial(*args, **kwargs)
     except TypeError as error:
         raise UsageError(f"{options.target}: {error}") from None
+    parameters = signature.parameters.values()
+    if not any(p.kind is p.VAR_KEYWORD for p in parameters):
+        # Python 3.13 no longer finds these in `bind_partial`.
+        for name in [p.name for p in parameters if p.kind is p.POSITIONAL_ONLY and p.name in kwargs]:
+            raise UsageError(f"{options.target}: {name!r} parameter is positional only, but was passed as a keyword")
     return function, args, kwargs
 
 
