@@ -7,66 +7,31 @@ the user's line.  (Backward, from the result, the adjoint itself leaves out what
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import gast
 
 from adcompiler import ir
-from adcompiler.alias import alias
+from adcompiler.active import ActiveValues
 from adcompiler.callees import (
     Backwards,
     Build,
-    Copied,
-    Drain,
-    Dynamic,
     Enumerated,
-    InertCall,
-    Iteration,
     Keys,
-    Load,
-    Make,
-    Missing,
-    Move,
     Over,
-    PairCall,
-    PathLoad,
-    PlaceCall,
-    Pull,
-    Relay,
-    RuleCall,
-    Spread,
     Zipped,
     in_place,
     parts,
 )
-from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
-from adcompiler.escape import local_functions, rebound_after, rebound_between, rebound_late
+from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.handled import carries, lost
-from adcompiler.late import refuse_late, refuse_lost, stream_lost
-from adcompiler.lattice import Closure, Inert, Observed, Stream, Unknown, can_be_active, is_scalar
+from adcompiler.late import refuse_late, stream_lost
+from adcompiler.lattice import Stream, Unknown, can_be_active
 from adcompiler.lower import Lowering
-from adcompiler.places import is_mutable, is_simple
-from adcompiler.program import Spec
-from adcompiler.quiet import is_quiet
-from adcompiler.runtime.changes import CONTAINER_METHODS
+from adcompiler.places import is_mutable
 from adcompiler.scope import nonlocals
-
-Active = frozenset[str]
-
-_SETS = ("a set of values",)
-
-
-@dataclass
-class Activity:
-    """`before[id(stmt)]`: the names active just before a statement; `result`: whether the returned value is active.
-
-    `gathered` are the `Gather`s (by id) whose value is active.
-    """
-
-    before: dict[int, Active] = field(default_factory=dict)
-    gathered: set[int] = field(default_factory=set)
-    result: bool = False
+from adcompiler.spec import Spec
+from adcompiler.unfollowed import Active, Activity
 
 
 def activity(spec: Spec, mask: tuple[bool, ...]) -> Activity:
@@ -110,24 +75,16 @@ class _Rounds:
         return self.table[key]
 
 
-class _Analysis:
+class _Analysis(ActiveValues):
     """One traversal of a specialisation, repeated until what is ever active no longer grows."""
 
     def __init__(self, spec: Spec, mask: tuple[bool, ...], rounds: _Rounds) -> None:
-        self.spec = spec
-        self.rounds = rounds
-        self.aliases = alias(spec)
-        self.mask = mask
-        self.found = Activity()
+        super().__init__(spec, mask, rounds)
         self.breaks: list[list[Active]] = []
         self.continues: list[list[Active]] = []
-        self.ever: Active = frozenset()
-        self.text: set[str] = set()
         self.heads: dict[int, Active] = {}
-        self.generators: dict[int, Any] = {}
         self.shared = nonlocals(spec.function.source.node)
         self.raising: list[set[str]] = []  # for each protected body around: what is active where it may be left
-        self.carried: set[str] = set()  # exceptions that may hold an active value, and what was read from them
 
     def run(self) -> Activity:
         start = {
@@ -157,15 +114,6 @@ class _Analysis:
         """Whether writing into a name's memory changes something that another name refers to, and is active."""
         members = self.aliases.sharing(stmt, stmt.target)
         return not self.aliases.is_alone(stmt, stmt.target) and (now or bool(members & active))
-
-    def rebound(self, stmt: Any, name: str) -> Exception:
-        return refuse(
-            UnsupportedSyntaxError,
-            f"{name} carries a derivative and is rebound by a nested function (nonlocal)",
-            stmt.origin,
-            "Such variables are not differentiated yet.",
-            "Return the new value from the nested function.",
-        )
 
     def block(self, block: ir.Block, active: Active | None) -> Active | None:
         for stmt in block:
@@ -229,23 +177,8 @@ class _Analysis:
                 return self.handled(stmt, active)
             case ir.Collect():
                 return self.collect(stmt, active)
-            case ir.Gather(target, _, into, body):
-                end = self.block(body, active)
-                if end is not None and into in end and stmt.spelled.what in _SETS:
-                    raise refuse(
-                        UnsupportedSyntaxError,
-                        f"{stmt.spelled.what} that carry derivatives",
-                        stmt.origin,
-                        "A set keeps one of several equal values, and no order.",
-                        "Use a list.",
-                    )
-                if end is None:
-                    return None
-                if into is not None:
-                    end = end | {target} if into in end else end - {target}
-                if target in end:
-                    self.found.gathered.add(id(stmt))
-                return end
+            case ir.Gather():
+                return self.gather(stmt, active)
             case ir.For() | ir.While():
                 return self.loop(stmt, active)
         return active
@@ -288,6 +221,25 @@ class _Analysis:
         self.kept_closures([stmt.kind], active, stmt)
         now = self.value(stmt.value, active, stmt) and can_be_active(stmt.kind)
         return active | {stmt.into} if now else active
+
+    def gather(self, stmt: ir.Gather, active: Active) -> Active | None:
+        """What has been collected is active if the list or dict that collects is."""
+        end = self.block(stmt.body, active)
+        if end is None:
+            return None
+        if stmt.into is not None:
+            if stmt.into in end and stmt.spelled.what == "a set of values":
+                raise refuse(
+                    UnsupportedSyntaxError,
+                    f"{stmt.spelled.what} that carry derivatives",
+                    stmt.origin,
+                    "A set keeps one of several equal values, and no order.",
+                    "Use a list.",
+                )
+            end = end | {stmt.target} if stmt.into in end else end - {stmt.target}
+        if stmt.target in end:
+            self.found.gathered.add(id(stmt))
+        return end
 
     def context(self, stmt: ir.With, active: Active) -> Active | None:
         """A `with`: control may go on behind it from anywhere in its body, if it swallows exceptions."""
@@ -407,200 +359,6 @@ class _Analysis:
         reached = [s for s in sets if s is not None]
         return frozenset().union(*reached) if reached else None
 
-    # --- values -----------------------------------------------------------------------------------------
-
-    def atom(self, expr: Any, active: Active) -> bool:
-        """Whether an operand is active (operands may be nested tuples and indices)."""
-        if isinstance(expr, tuple):
-            return any(self.atom(e, active) for e in expr)
-        return isinstance(expr, ir.Expr) and any(n in active for n in ir.reads(expr))
-
-    def value(self, value: ir.Expr, active: Active, stmt: Any) -> bool:
-        """Whether the value of an expression is active."""
-        if isinstance(value, ir.Verbatim):
-            if value.inert or not value.reads & active:
-                return False
-            raise refuse(
-                UnsupportedSyntaxError,
-                f"{value.what} over differentiated values",
-                stmt.origin,
-                "It has no derivative yet.",
-                "Write it as a loop, or with array operations.",
-            )
-        if isinstance(value, ir.Lambda):
-            return bool(value.captures & (active | self.ever))
-        if not isinstance(value, ir.Apply):
-            if isinstance(value, ir.Name) and value.id in self.carried and isinstance(stmt, ir.Assign):
-                self.carried.add(stmt.target)
-            return self.atom(value, active)
-        self.carry(value, stmt)
-        if isinstance(value.callee, InertCall | Iteration):
-            self.refuse_hidden(value, active, stmt)
-            return False
-        self.refuse_text(value, stmt)
-        on = [self.atom(a, active) for a in value.args]
-        if not any(on) and not self.may_read_places(value):
-            return False
-        return self.applied(value, tuple(on), active, stmt)
-
-    def refuse_hidden(self, value: ir.Apply, active: Active, stmt: Any) -> None:
-        """A function that may write is not to be called out of sight (`min(range(3), key=f)`)."""
-        if not self.spec.program.places_active or not isinstance(value.spelled, ir.Call):
-            return
-        operands = [*value.spelled.args, *(v for _, v in value.spelled.kwargs)]
-        for name in [e.id for e in operands if isinstance(e, ir.Name) and e.id in active]:
-            kind = self.spec.name_kinds.get(name)
-            if isinstance(kind, Closure) and not is_simple(kind):
-                raise refuse(
-                    UnsupportedSyntaxError,
-                    f"{self.spec.function.shown(name)} is passed to something that may call it out of sight",
-                    stmt.origin,
-                    "What it writes would have no derivative.",
-                    "Call it in a loop.",
-                )
-
-    def may_read_places(self, value: ir.Apply) -> bool:
-        """Whether a call may read what others have stored, though nothing active is passed to it."""
-        program = self.spec.program
-        if not program.places_active:
-            return False
-        return isinstance(value.callee, PairCall) and not is_quiet(value.callee.spec)
-
-    def is_text(self, value: ir.Expr, active: Active) -> bool:
-        """Whether a value is text that was made of active values."""
-        if isinstance(value, ir.Verbatim):
-            return value.inert and bool(value.reads & (active | self.text | self.carried))
-        if isinstance(value, ir.Name):
-            return value.id in self.text
-        match value:
-            case ir.Apply(ir.Call(ir.Global(name)), InertCall(), args):
-                return name in ("str", "repr", "format", "ascii") and self.atom(args, active | self.text | self.carried)
-            case ir.Apply(ir.Call(ir.Attr()), InertCall(), args, _, Inert()):
-                return self.atom(args, active | self.text)
-        return False
-
-    def carry(self, value: ir.Apply, stmt: Any) -> None:
-        """What is read from an exception that may hold an active value must not be computed with."""
-        if not self.carried or not self.atom(value.args, frozenset(self.carried)):
-            return
-        load = isinstance(value.spelled, ir.Attr | ir.Item)
-        if load and isinstance(stmt, ir.Assign) and stmt.target not in self.spec.function.locals:
-            self.carried.add(stmt.target)
-        elif not isinstance(value.callee, InertCall):
-            raise lost(stmt)
-
-    def refuse_text(self, value: ir.Apply, stmt: Any) -> None:
-        """A number must not come back from text: its derivative would be lost."""
-        for arg, kind in zip(value.args, value.kinds, strict=False):
-            if isinstance(kind, Inert) and isinstance(arg, ir.Name) and arg.id in self.text:
-                raise refuse(
-                    UnsupportedSyntaxError,
-                    "text that was made of a value with a derivative is used in a computation",
-                    stmt.origin,
-                    "The derivative is lost in the text.",
-                    "Use the value itself, or stop_gradient() of it.",
-                )
-
-    def applied(self, value: ir.Apply, on: tuple[bool, ...], active: Active, stmt: Any) -> bool:  # noqa: C901
-        if not isinstance(value.callee, Missing):
-            refuse_lost(value, on, stmt)
-        match value.callee:
-            case Missing(error):
-                raise error
-            case PairCall(spec):
-                if isinstance(value.kind, Stream):
-                    self.generators[id(stmt)] = value, stmt
-                self.passed_closures(value, active, stmt)
-                self.passed_memory(value, active, stmt)
-                return self.rounds.visit(spec, on).result
-            case Build() | Make() | Copied() | Move():
-                self.kept_closures(value.kinds, active, stmt)
-                if is_mutable(value.kind):
-                    self.hold_active()
-                return can_be_active(value.kind)
-            case PlaceCall(operation):
-                self.kept_closures(value.kinds, active, stmt)
-                if operation.stores and any(on[1:]):
-                    self.hold_active()
-                    self.note_outside(value.kinds[0])
-                return can_be_active(value.kind)
-            case Dynamic(key) if not callable(key):
-                if self.spec.program.outside_active and key not in CONTAINER_METHODS:
-                    raise refuse(
-                        UnsupportedSyntaxError,
-                        "a function that is only known at run time may read what is stored in a global container",
-                        stmt.origin,
-                        "A value with a derivative is stored there, whose derivative would be lost.",
-                        "Pass the container as an argument.",
-                    )
-                self.hold_active()
-                self.called_closures(value, active, stmt)
-                return can_be_active(value.kind)
-            case RuleCall() | Dynamic() | Spread() | Load() | PathLoad() | Pull() | Drain() | Relay():
-                return can_be_active(value.kind)
-        return True
-
-    def note_outside(self, kind: Any) -> None:
-        """Note that something active is stored in a container or object that is not the program's own."""
-        program = self.spec.program
-        outside = isinstance(kind, Observed) and getattr(kind.path[0], "form", "") in ("global", "cell")
-        if outside and not program.outside_active:
-            program.outside_active = True
-            self.rounds.changed = True
-
-    def hold_active(self) -> None:
-        """Note that a container holds something active: from now on all containers may."""
-        program = self.spec.program
-        if program.writes_places and not program.places_active:
-            program.places_active = True
-            self.rounds.changed = True
-
-    def passed_closures(self, value: ir.Apply, active: Active, stmt: Any) -> None:
-        """A local function passed on must see the values that its captured variables had when it was made."""
-        captured = value.callee.captured
-        for arg, kind in zip(value.args[captured:], value.kinds[captured:], strict=True):
-            if isinstance(kind, Closure) and isinstance(arg, ir.Name) and kind.owner is self.spec:
-                rebound = rebound_between(self.spec.body, kind.node, stmt) & set(kind.captures)
-                if rebound & active:
-                    raise rebound_late(stmt, rebound & active)
-
-    def called_closures(self, value: ir.Apply, active: Active, stmt: Any) -> None:
-        """What is called at run time may be any local function, which must not capture what is rebound later."""
-        self.kept_closures(value.kinds, active, stmt)
-        unknown = (
-            isinstance(k, Unknown) and self.atom(a, active) for a, k in zip(value.args, value.kinds, strict=True)
-        )
-        if any(unknown):
-            for node, captures in local_functions(self.spec.body):
-                late = rebound_after(self.spec.body, node) & captures & (active | self.ever)
-                if late:
-                    raise rebound_late(stmt, late)
-
-    def kept_closures(self, kinds: Any, active: Active, stmt: Any) -> None:
-        """A local function that is returned or stored must not capture what is rebound after it was made."""
-        for kind in kinds:
-            if isinstance(kind, Closure) and kind.owner is self.spec:
-                late = rebound_after(self.spec.body, kind.node) & set(kind.captures) & (active | self.ever)
-                if late:
-                    raise rebound_late(stmt, late)
-
-    def passed_memory(self, value: ir.Apply, active: Active, stmt: Any) -> None:
-        """An argument that is written later is passed as a copy, which must then not be what the callee returns.
-
-        A function that is only known at run time refuses to write into what carries a derivative.
-        """
-        callee = alias(value.callee.spec)
-        by_reference = self.spec.program.writes_places  # containers and objects are then passed as they are
-        for i, (arg, kind) in enumerate(zip(value.args, value.kinds, strict=True)):
-            if by_reference and is_mutable(kind):
-                continue
-            if isinstance(arg, ir.Name) and not is_scalar(kind) and self.aliases.is_written(stmt, arg.id):
-                if arg.id in active and not self.aliases.is_surely_written(stmt, arg.id):
-                    continue
-                if i in callee.results and i not in callee.writes:
-                    what = self.spec.function.shown(arg.id)
-                    raise self.mutation(stmt, f"{what} is passed on here and written in place")
-
     # --- writes -----------------------------------------------------------------------------------------
 
     def store(self, stmt: ir.Store, active: Active) -> None:
@@ -608,15 +366,6 @@ class _Analysis:
         touched = self.aliases.sharing(stmt, place.id) if isinstance(place, ir.Name) else frozenset()
         if touched & active or self.atom(stmt.value, active):
             raise self.mutation(stmt, "a value that carries a derivative is written into")
-
-    def mutation(self, stmt: Any, what: str) -> Exception:
-        return refuse(
-            MutationError,
-            what,
-            stmt.origin,
-            "Writing into arrays and containers is not differentiated yet.",
-            "Make a new value: `y = y + v`, np.where, np.stack or a list display.",
-        )
 
     def opaque(self, stmt: ir.Opaque, active: Active) -> Active | None:
         if isinstance(stmt.node, gast.Raise):

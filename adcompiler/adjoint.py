@@ -21,11 +21,11 @@ from adcompiler.definite import definite
 from adcompiler.gathers import gathered
 from adcompiler.lattice import Int, Scalar, is_real, numeric
 from adcompiler.pair import Pair
-from adcompiler.program import Spec
 from adcompiler.protected import RESULT, Protected
 from adcompiler.quiet import is_quiet
 from adcompiler.records import Mark, Record, Top, with_records
 from adcompiler.saving import Frame, Region, Saver, exits_of, region_of, with_copies
+from adcompiler.spec import Spec
 from adcompiler.whiles import with_tests_inside
 
 

@@ -12,12 +12,12 @@ means the same as rebinding.  All else raises `MutationError` (see `activity`).
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass, field
 from typing import Any
 
 import gast
 
 from adcompiler import ir
+from adcompiler.aliases import HELD, OUTSIDE, RESULT, Aliases, Env
 from adcompiler.callees import (
     WRITERS,
     Build,
@@ -40,98 +40,9 @@ from adcompiler.callees import (
     parts,
 )
 from adcompiler.lattice import Inert, Kind, Known, Stream, is_scalar
-from adcompiler.program import Spec
-
-OUTSIDE = "<outside>"  # memory of globals, captured variables and whatever else holds
-RESULT = "<result>"
-HELD = "<argument><yielded>"  # memory that whoever takes the items of a generator may hold
+from adcompiler.spec import Spec
 
 _ARRAY_WRITERS = ("sort", "fill", "put", "partition", "itemset", "resize", "setfield", "setflags", "byteswap")
-
-Env = dict[str, str]  # name → the definition that it has at this point
-
-
-@dataclass
-class Aliases:
-    """Classes of definitions by representative, and the definitions at each statement.
-
-    `results` and `writes` are the summary that callers use: the parameters that the result may be, and those that are
-    written in place; likewise for memory from outside.
-    """
-
-    parent: dict[str, str] = field(default_factory=dict)
-    written: dict[str, set[int]] = field(default_factory=dict)  # definition → the statements that surely write it
-    before: dict[int, Env] = field(default_factory=dict)
-    made: dict[tuple[int, str], str] = field(default_factory=dict)
-    results: frozenset[int] = frozenset()
-    writes: frozenset[int] = frozenset()
-    sure_writes: frozenset[int] = frozenset()  # those that are not mere guesses about what runs out of sight
-    result_outside: bool = False
-    writes_outside: bool = False
-    writes_result: bool = False
-
-    def find(self, node: str) -> str:
-        """The representative of a definition's class."""
-        while self.parent.get(node, node) != node:
-            node = self.parent[node]
-        return node
-
-    def unify(self, a: str, b: str) -> None:
-        """Put two definitions into one class."""
-        x, y = self.find(a), self.find(b)
-        if x != y:
-            self.parent[x] = y
-
-    def node(self, stmt: ir.Stmt, name: str, after: bool = False) -> str | None:
-        """The definition of a name before (or after) a statement; None if the statement is not known."""
-        made = self.made.get((id(stmt), name)) if after else None
-        if made is not None:
-            return made
-        env = self.before.get(id(stmt))
-        return None if env is None else env.get(name, name)
-
-    def sharing(self, stmt: ir.Stmt, name: str) -> frozenset[str]:
-        """The names that refer to a name's block just before a statement, itself included."""
-        env = self.before[id(stmt)]
-        root = self.find(env.get(name, name))
-        return frozenset(n for n, node in env.items() if self.find(node) == root) | {name}
-
-    def is_alone(self, stmt: ir.Stmt, name: str) -> bool:
-        """Whether nothing else can refer to a name's block just before a statement."""
-        root = self.find(self.before[id(stmt)].get(name, name))
-        return self.sharing(stmt, name) == {name} and root not in {self.find(n) for n in self._held}
-
-    @property
-    def summary(self) -> tuple[Any, ...]:
-        """What callers use."""
-        return self.results, self.writes, self.result_outside, self.writes_outside, self.writes_result
-
-    @property
-    def _held(self) -> set[str]:
-        return {OUTSIDE, *(n for n in self.parent if n.startswith("<argument>"))}
-
-    def written_by_others(self, stmt: ir.Stmt, name: str) -> bool:
-        """Whether the block that a name has at a statement may be written by any statement but this one."""
-        root = self.find(self.node(stmt, name) or name)
-        return any(self.find(w) == root and by - {id(stmt)} for w, by in self.written.items())
-
-    def is_surely_written(self, stmt: ir.Stmt, name: str) -> bool:
-        """Whether a statement of the program itself writes the block that a name has at a statement."""
-        root = self.find(self.node(stmt, name) or name)
-        return any(by and self.find(w) == root for w, by in self.written.items())
-
-    def is_written(self, stmt: ir.Stmt, name: str, after: bool = False, outside: bool = False) -> bool:
-        """Whether the block that a name has at a statement may be written in place somewhere.
-
-        `outside` says that another function of the program writes memory from outside.
-        """
-        node = self.node(stmt, name, after)
-        written = {self.find(w) for w in self.written}
-        if outside:
-            written.add(self.find(OUTSIDE))
-        if node is None:
-            return any(self.find(n) in written for n in self.parent if n.split("@")[0] == name)
-        return self.find(node) in written
 
 
 def alias(spec: Spec) -> Aliases:
@@ -496,4 +407,4 @@ def _is_writer(spelled: ir.Expr, table: bool) -> bool:
     return name in _ARRAY_WRITERS or (name in WRITERS and not table)
 
 
-__all__ = ["OUTSIDE", "Aliases", "alias"]
+__all__ = ["alias"]

@@ -29,8 +29,8 @@ from adcompiler.lattice import (
 )
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup
-from adcompiler.runtime.dynamic import without_rule
 from adcompiler.runtime.marks import stop_gradient
+from adcompiler.runtime.missing import without_rule
 from adcompiler.runtime.patterns import pattern_attribute, pattern_name, rest_of
 from adcompiler.streams import StreamResolver
 from adcompiler.transfer import result_kind

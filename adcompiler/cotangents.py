@@ -11,18 +11,19 @@ from dataclasses import replace
 from typing import Any
 
 from adcompiler import ir
-from adcompiler.alias import Aliases, alias
+from adcompiler.alias import alias
+from adcompiler.aliases import Aliases
 from adcompiler.bars import Bar, Code, State, adapt, meet_states
 from adcompiler.callees import InertCall, Iteration, PairCall
 from adcompiler.lattice import Array, IntArray, Kind, is_plain, is_real, is_scalar, numeric
 from adcompiler.names import Names
-from adcompiler.program import Spec
 from adcompiler.quiet import is_quiet
 from adcompiler.runtime import accumulate, broadcast
 from adcompiler.runtime.bars import as_it_was
 from adcompiler.runtime.containers import form, real_part, snapshot
 from adcompiler.runtime.shapes import shape
 from adcompiler.saving import Region, Saver
+from adcompiler.spec import Spec
 
 # The builtins as they are, whatever the user's module calls by their names.
 LEN = ir.Static(len, "len")

@@ -17,8 +17,8 @@ import numpy as np
 from adcompiler.dump import dump
 from adcompiler.errors import NoRuleError, SourceNotFoundError, refuse
 from adcompiler.rules.registry import is_non_differentiable, lookup
-from adcompiler.runtime.dynamic import without_rule
 from adcompiler.runtime.members import member
+from adcompiler.runtime.missing import without_rule
 from adcompiler.variants import shown
 
 

@@ -28,7 +28,8 @@ from adcompiler.lattice import can_be_active, observe
 from adcompiler.module import backward_block, forward_block
 from adcompiler.pair import Pair
 from adcompiler.pipeline import Request, compile_request, specialised
-from adcompiler.program import Spec, signature_of
+from adcompiler.program import signature_of
+from adcompiler.spec import Spec
 from adcompiler.text import Text
 from adcompiler.version import __version__
 

@@ -41,10 +41,10 @@ from adcompiler.lattice import (
     is_inert,
 )
 from adcompiler.pipeline import Compiled
-from adcompiler.program import Guard, Root
 from adcompiler.runtime.containers import cell_of
 from adcompiler.runtime.members import member_count
 from adcompiler.runtime.walk import fields
+from adcompiler.spec import Guard, Root
 
 _numbers = itertools.count(1)
 

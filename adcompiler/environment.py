@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+from adcompiler.joins import join
 from adcompiler.lattice import (
     Array,
     Inert,
@@ -17,7 +18,6 @@ from adcompiler.lattice import (
     Stream,
     TupleOf,
     Unknown,
-    join,
     numeric,
 )
 from adcompiler.transfer import item_kind

@@ -8,12 +8,14 @@ from typing import Any
 from adcompiler import ir
 from adcompiler.binding import BindError, bind_call, node_signature
 from adcompiler.callees import InertCall, Load, Missing, PairCall
+from adcompiler.canonical import canonical, shape_numbers
 from adcompiler.decide import reads_itself, renamed
 from adcompiler.errors import DifferentiationError, UnsupportedSyntaxError, locate, refuse
 from adcompiler.lattice import Closure, Kind, Observed, Unknown
-from adcompiler.program import Root, Spec, canonical, shape_numbers, signature_of
+from adcompiler.program import signature_of
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.runtime.containers import cell_of
+from adcompiler.spec import Root, Spec
 
 _FEW_KINDS, _MOST_KINDS = 4, 8  # versions of one function
 

@@ -9,7 +9,7 @@ import gast
 from adcompiler import ir
 from adcompiler.callees import Dynamic, Missing, PairCall
 from adcompiler.errors import UnsupportedSyntaxError, refuse
-from adcompiler.program import Spec
+from adcompiler.spec import Spec
 
 
 def carries(body: ir.Block, before: Mapping[int, frozenset[str]], carried: Collection[str]) -> bool:

@@ -20,7 +20,7 @@ from adcompiler.calls import CallResolver
 from adcompiler.environment import Env, merge
 from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.lattice import Inert, Kind, Known, Unknown
-from adcompiler.program import Spec
+from adcompiler.spec import Spec
 
 # Context managers that let every exception pass and change no value.
 _TRANSPARENT = (np.errstate, np.printoptions, warnings.catch_warnings, contextlib.nullcontext, open)

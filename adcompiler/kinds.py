@@ -31,6 +31,7 @@ from adcompiler.callees import (
 from adcompiler.environment import Env, at_head, merge, part_of
 from adcompiler.errors import UnsupportedSyntaxError
 from adcompiler.handling import Handling
+from adcompiler.joins import join, shapeless
 from adcompiler.lattice import (
     Array,
     Closure,
@@ -51,13 +52,11 @@ from adcompiler.lattice import (
     can_be_active,
     is_object,
     is_scalar,
-    join,
     numeric,
-    shapeless,
 )
 from adcompiler.places import as_assignment
-from adcompiler.program import ANY, Spec
 from adcompiler.scope import nonlocals
+from adcompiler.spec import ANY, Spec
 from adcompiler.transfer import item_kind
 from adcompiler.unroll import is_straight, mixed_items, turns
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 from typing import Any
 
 from adcompiler import ir
-from adcompiler.alias import Aliases, alias
+from adcompiler.alias import alias
+from adcompiler.aliases import Aliases
 from adcompiler.callees import Drain, PairCall, Pull, Relay
 from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
 from adcompiler.escape import rebound_after, rebound_late
 from adcompiler.lattice import Closure, Stream, is_scalar
-from adcompiler.program import Spec
 from adcompiler.quiet import is_quiet
 from adcompiler.scope import nonlocals
+from adcompiler.spec import Spec
 
 
 def stream_lost(stmt: Any) -> Exception:

@@ -14,6 +14,7 @@ from typing import Any
 
 from adcompiler import ir
 from adcompiler.callees import Dynamic, InertCall, Move
+from adcompiler.joins import join, shapeless
 from adcompiler.lattice import (
     DictOfKinds,
     Heap,
@@ -28,14 +29,12 @@ from adcompiler.lattice import (
     TupleOf,
     Unknown,
     can_be_active,
-    join,
     numeric,
-    shapeless,
 )
 from adcompiler.places import PlaceResolver
-from adcompiler.program import ANY
 from adcompiler.resolve import Resolved
 from adcompiler.runtime.moves import best, ordered
+from adcompiler.spec import ANY
 from adcompiler.transfer import item_kind
 
 Items = tuple[tuple[Kind, ...] | None, Kind | None]

@@ -30,7 +30,6 @@ from adcompiler.lattice import (
 )
 from adcompiler.operations import OperationResolver
 from adcompiler.places import is_mutable
-from adcompiler.program import Root
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime import places
@@ -45,6 +44,7 @@ from adcompiler.runtime.members import (
     member_count,
     owner_of,
 )
+from adcompiler.spec import Root
 
 
 class ObjectResolver(OperationResolver, FunctionResolver):

@@ -13,6 +13,7 @@ from adcompiler import ir
 from adcompiler.callees import Build, Dynamic, InertCall, Load, PathLoad, RuleCall
 from adcompiler.decide import equal, identical, trusted
 from adcompiler.errors import NoRuleError, UnsupportedSyntaxError
+from adcompiler.joins import shapeless, value_kind
 from adcompiler.lattice import (
     Array,
     DictOfKinds,
@@ -34,15 +35,13 @@ from adcompiler.lattice import (
     is_object,
     ndim_of,
     numeric,
-    shapeless,
-    value_kind,
 )
 from adcompiler.moves import MoveResolver
-from adcompiler.program import ANY, Path, Root
 from adcompiler.resolve import Resolved
 from adcompiler.rulecalls import RuleResolver
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime import changes, places
+from adcompiler.spec import ANY, Path, Root
 from adcompiler.transfer import as_dict, broadcast_kind, result_kind
 
 BINARY = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from adcompiler import ir
-from adcompiler.program import Spec
+from adcompiler.spec import Spec
 
 
 @dataclass(eq=False)

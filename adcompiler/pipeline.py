@@ -2,19 +2,21 @@
 
     pass         from → to                                            file
     parse        function → gast, with every node's place             parse
-    lower        gast → IR in A-normal form                           lower, normalise, scope; ir, expression
+    lower        gast → IR in A-normal form                           lower, assignments, normalise, scope; ir,
+                                                                      expression
                    comprehensions, iterators                          comprehend, iterators, consumers
                    match; variables shared and rebound                matching; cells
     kinds        IR → IR with kinds and callees                       kinds, handling, unroll, environment, lattice,
-                                                                      transfer, decide
+                                                                      joins, canonical, transfer, decide
       resolve    operation → callee and kind                          resolve, rulecalls, operations, functions, calls
                    containers as wholes; what is written into         moves; places
                    objects                                            objects, overloads, construct, newobjects
-    alias        IR → alias classes                                   alias
-    activity     IR → which names carry derivatives                   activity, escape, handled
+    alias        IR → alias classes                                   alias, aliases
+    activity     IR → which names carry derivatives                   activity, active, unfollowed, escape,
+                                                                      handled
     adjoint      IR → forward IR, backward IR, saved values           adjoint, protected, whiles, reverse, structures,
-                                                                      tracking, cotangents, bars, definite, saving,
-                                                                      records, gathers
+                                                                      elements, tracking, cotangents, bars,
+                                                                      definite, saving, records, gathers
       inline     rule + kinds → one expression per cotangent          ruletext, instantiate, link
     simplify     backward IR → the same without idle copies           simplify
     fold         IR → IR with nested expressions                      fold
@@ -43,8 +45,9 @@ from adcompiler.kinds import infer
 from adcompiler.lattice import Kind, Stream, can_be_active
 from adcompiler.module import Unit, load, units
 from adcompiler.pair import Pair
-from adcompiler.program import Program, Root, Spec, WritesPlaces, signature_of
+from adcompiler.program import Program, WritesPlaces, signature_of
 from adcompiler.runtime.bars import with_table
+from adcompiler.spec import Root, Spec
 
 # Compilation is rare and touches shared tables: one at a time.
 LOCK = threading.RLock()

@@ -37,11 +37,11 @@ from adcompiler.lattice import (
     numeric,
 )
 from adcompiler.parse import parse
-from adcompiler.program import ANY
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.runtime import changes, places
 from adcompiler.runtime.bars import Cell, is_place, is_place_class
 from adcompiler.runtime.moved import Operation
+from adcompiler.spec import ANY
 
 _CONTAINERS = (list, dict, deque, defaultdict, OrderedDict)
 

@@ -10,34 +10,29 @@ import builtins
 import inspect
 import types
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import gast
 
 from adcompiler import ir
+from adcompiler.canonical import canonical, unshaped
 from adcompiler.errors import UnsupportedSyntaxError, refuse
+from adcompiler.joins import join
 from adcompiler.lattice import (
-    Array,
     Closure,
     DictOfKinds,
     Heap,
     Inert,
     Instance,
     Int,
-    IntArray,
     Kind,
     Known,
     ListOf,
-    MapOf,
-    Number,
     Observed,
-    Stream,
     TupleOf,
     Unknown,
     is_object,
-    join,
-    numeric,
     observe,
 )
 from adcompiler.lower import lower
@@ -46,81 +41,12 @@ from adcompiler.parse import Source, origin_of, parse
 from adcompiler.runtime.members import has_plain_fields
 from adcompiler.runtime.walk import fields as fields_of
 from adcompiler.scope import scope_of
+from adcompiler.spec import ANY, CodeGuard, Guard, Path, Root, Spec
 
-
-@dataclass(frozen=True)
-class Root:
-    """Where a path starts: a parameter, a global of a module (`holder` its dict) or a cell (`holder`)."""
-
-    form: str
-    name: str
-    holder: Any = None
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, Root)
-            and (self.form, self.name) == (other.form, other.name)
-            and self.holder is other.holder
-        )
-
-    def __hash__(self) -> int:
-        return hash((self.form, self.name, id(self.holder)))
-
-
-Path = tuple[Any, ...]
-ANY = ("any",)  # some key of a container
 _ROUNDS = 12
 _FEW = 8
 _SOME = 512  # objects in a container whose fields are looked at one by one
 _MANY = 4096  # items of a container that are looked at one by one
-
-
-@dataclass(frozen=True)
-class Guard:
-    """A fact about the value at `path`: its kind, or its exact type where the kind says nothing."""
-
-    path: Path
-    kind: Kind
-    type: type
-
-
-@dataclass(frozen=True)
-class CodeGuard:
-    """A helper's body (and its defaults, if they were used) must be what was compiled."""
-
-    function: Any
-    code: Any
-    defaults: Any
-    kwdefaults: Any
-
-
-@dataclass(eq=False)
-class Spec:
-    """A function for given kinds of its parameters (captured variables that are passed come first)."""
-
-    name: str
-    function: ir.Function
-    kinds: tuple[Kind, ...]
-    globals: dict[str, Any]
-    cells: dict[str, Any]
-    program: Program
-    python: Any = None
-    aliases: Any = None
-    body: ir.Block = ()
-    result: Kind | None = None
-    round: int = 0
-    busy: bool = False
-    settled: bool = False
-    quiet: bool | None = None
-    named: dict[Any, tuple[dict[str, str], ir.Stmt, ir.Stmt]] = field(default_factory=dict)
-    pairs: dict[tuple[bool, ...], Any] = field(default_factory=dict)
-    written_out: dict[Any, ir.Block] = field(default_factory=dict)
-    names: Names = field(default_factory=Names)
-    name_kinds: dict[str, Kind | None] = field(default_factory=dict)
-
-    @property
-    def params(self) -> tuple[str, ...]:
-        return self.function.params
 
 
 class WritesPlaces(Exception):
@@ -416,68 +342,6 @@ class Program:
         spec.busy = False
         self._changed |= spec.result != before
         spec.settled = not self._assumed
-
-
-def unshaped(kind: Kind | None) -> Kind | None:
-    """A kind without shape classes, and of any value where it was a literal number."""
-    match kind:
-        case Array() | IntArray() | Number():
-            return replace(kind, shape=None)
-        case Known() if numeric(kind) is not None:
-            return unshaped(numeric(kind))
-        case TupleOf(items) | Instance(_, _, items):
-            return replace(kind, items=tuple(unshaped(k) or Unknown() for k in items))
-        case ListOf() | DictOfKinds() | Closure():
-            return Unknown()
-    return kind
-
-
-def canonical(kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
-    """Kinds with shape classes numbered by first occurrence: what a function is compiled for, whoever calls it."""
-    numbers: dict[Any, Any] = {(): (), None: None}
-
-    def renamed(kind: Any) -> Any:
-        match kind:
-            case Array() | IntArray() | Number():
-                return replace(kind, shape=numbers.setdefault(kind.shape, ("p", len(numbers))))
-            case TupleOf(items) | Instance(_, _, items):
-                return replace(kind, items=tuple(map(renamed, items)))
-            case ListOf(items, item):
-                return ListOf(None if items is None else tuple(map(renamed, items)), renamed(item))
-            case DictOfKinds(keys, items):
-                return DictOfKinds(keys, tuple(map(renamed, items)))
-            case MapOf(item):
-                return MapOf(renamed(item))
-            case Stream(item):
-                return Stream(renamed(item))
-            case Observed():
-                return replace(kind, holder=None)
-        return kind
-
-    return tuple(map(renamed, kinds))
-
-
-def shape_numbers(kinds: tuple[Kind, ...]) -> dict[Any, Any]:
-    """The shape classes behind the numbers of `canonical`."""
-    back: dict[Any, Any] = {}
-
-    def visit(kind: Any, canon: Any) -> None:
-        match canon:
-            case Array() | IntArray() | Number():
-                back[canon.shape] = kind.shape
-            case TupleOf(items) | DictOfKinds(_, items) | Instance(_, _, items):
-                for a, b in zip(kind.items, items, strict=True):
-                    visit(a, b)
-            case ListOf(items, item):
-                for a, b in zip(kind.items or (), items or (), strict=True):
-                    visit(a, b)
-                visit(kind.item, item)
-            case MapOf(item) | Stream(item):
-                visit(kind.item, item)
-
-    for kind, canon in zip(kinds, canonical(kinds), strict=True):
-        visit(kind, canon)
-    return back
 
 
 def _unsettled(kind: Known | Closure) -> Kind:

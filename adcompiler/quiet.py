@@ -5,7 +5,7 @@ from __future__ import annotations
 from adcompiler import ir
 from adcompiler.callees import Dynamic, PairCall, PlaceCall, parts
 from adcompiler.lattice import is_plain
-from adcompiler.program import Spec
+from adcompiler.spec import Spec
 
 
 def is_quiet(spec: Spec, above: frozenset[int] = frozenset()) -> bool:

@@ -15,6 +15,7 @@ from typing import Any
 from adcompiler import ir
 from adcompiler.callees import Dynamic, Load, Missing, Spread
 from adcompiler.errors import DifferentiationError, refuse
+from adcompiler.joins import join
 from adcompiler.lattice import (
     Closure,
     DictOfKinds,
@@ -28,10 +29,9 @@ from adcompiler.lattice import (
     TupleOf,
     Unknown,
     can_be_active,
-    join,
 )
-from adcompiler.program import Spec
 from adcompiler.scope import scope_of
+from adcompiler.spec import Spec
 
 Resolved = tuple[ir.Expr, Kind | None]
 

@@ -31,13 +31,13 @@ from adcompiler.instantiate import Filler, Instance
 from adcompiler.lattice import ListOf, is_plain, is_real, is_scalar, numeric, shape_of
 from adcompiler.link import Linker, sum_of
 from adcompiler.pair import Pair
-from adcompiler.program import Spec
 from adcompiler.rules.registry import key_name
 from adcompiler.ruletext import rule_text
 from adcompiler.runtime.dynamic import resolve, resolve_spread, resolve_value
 from adcompiler.runtime.shapes import real
 from adcompiler.runtime.tracked import resolve_tracked
 from adcompiler.saving import Region
+from adcompiler.spec import Spec
 from adcompiler.transfer import as_dict
 from adcompiler.yields import Yields, starts
 

@@ -29,8 +29,8 @@ from adcompiler.lattice import (
     can_be_active,
     numeric,
 )
-from adcompiler.program import ANY
 from adcompiler.resolve import Resolved, Resolver
+from adcompiler.spec import ANY
 from adcompiler.transfer import as_dict, result_kind
 
 _ON_ARRAYS = ("elementwise", "elementwise_real", "where", "bool", "reduction", "reduction_real", "matmul", "like")

@@ -13,6 +13,7 @@ from adcompiler.finish import zero_if_none
 from adcompiler.lattice import can_be_active, observe
 from adcompiler.rules.registry import lookup
 from adcompiler.runtime import dynamic
+from adcompiler.runtime.missing import refused_call
 from adcompiler.runtime.project import detach, project
 from adcompiler.wanted import (
     Argnums,
@@ -91,7 +92,7 @@ def _positions(f: Any, signature: inspect.Signature, args: Any, kwargs: Any) -> 
         return dict(signature.bind(*range(len(args)), **numbers).arguments)
     except TypeError as error:
         f(*args, **kwargs)  # Python's own complaint, where the call is wrong
-        raise dynamic.refused_call(f, error) from None
+        raise refused_call(f, error) from None
 
 
 def _arguments(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str, Any]:

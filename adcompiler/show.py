@@ -55,7 +55,7 @@ from adcompiler.lattice import (
     is_real,
 )
 from adcompiler.pair import Pair
-from adcompiler.program import Spec
+from adcompiler.spec import Spec
 
 _WIDTH = 44  # where the kinds stand
 

@@ -17,26 +17,15 @@ import numpy as np
 from adcompiler import ir
 from adcompiler.callees import Drain, InertCall, Pull, Relay
 from adcompiler.errors import UnsupportedSyntaxError
-from adcompiler.lattice import (
-    Closure,
-    Int,
-    Kind,
-    Known,
-    ListOf,
-    Stream,
-    Unknown,
-    can_be_active,
-    class_of,
-    is_object,
-    join,
-)
+from adcompiler.joins import join
+from adcompiler.lattice import Closure, Int, Kind, Known, ListOf, Stream, Unknown, can_be_active, class_of, is_object
 from adcompiler.newobjects import NewObjectResolver
 from adcompiler.objects import plain_function
 from adcompiler.overloads import iterated_field
-from adcompiler.program import ANY
 from adcompiler.resolve import Resolved
 from adcompiler.runtime.members import member
 from adcompiler.runtime.streams import items_of
+from adcompiler.spec import ANY
 
 _TAKE_ALL = (list, tuple, sum, sorted, min, max, math.fsum, math.prod, np.fromiter)
 # Iterators that hand on what they have just taken, and the position of what they take it from.

@@ -16,11 +16,11 @@ from adcompiler.callees import Build, Copied, Drain, Dynamic, Make, Move, PairCa
 from adcompiler.cotangents import ACCUMULATE, LEN, Cotangents
 from adcompiler.lattice import Heap, Kind, Observed, Unknown, class_of, is_plain
 from adcompiler.places import is_mutable
-from adcompiler.program import ANY
 from adcompiler.quiet import is_quiet
 from adcompiler.runtime.bars import hold
 from adcompiler.runtime.moved import first_of
 from adcompiler.saving import Region
+from adcompiler.spec import ANY
 
 HOLD = ir.Static(hold, "hold")
 

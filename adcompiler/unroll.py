@@ -11,8 +11,9 @@ from typing import Any
 
 from adcompiler import ir
 from adcompiler.closed import with_names
-from adcompiler.lattice import Closure, Kind, Known, ListOf, TupleOf, Unknown, is_object, join
-from adcompiler.program import Spec
+from adcompiler.joins import join
+from adcompiler.lattice import Closure, Kind, Known, ListOf, TupleOf, Unknown, is_object
+from adcompiler.spec import Spec
 
 _MOST_TURNS = 12
 

@@ -22,9 +22,9 @@ from adcompiler.callees import PairCall
 from adcompiler.cotangents import is_there
 from adcompiler.lattice import Stream, is_real, numeric
 from adcompiler.pair import Pair
-from adcompiler.program import Spec
 from adcompiler.runtime import streams
 from adcompiler.runtime.containers import real_part
+from adcompiler.spec import Spec
 from adcompiler.structures import Structures
 
 STARTED = ir.Static(streams.started, "started")

@@ -7,18 +7,17 @@ calls from its own frame, and whose `backward` gives a cotangent for the callabl
 from __future__ import annotations
 
 import functools
-import inspect
 import operator
 import types
 import weakref
-from collections import deque
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from adcompiler.runtime.containers import one_item
-from adcompiler.runtime.errors import NoRuleError, UnsupportedSyntaxError
+from adcompiler.runtime.domain import NUMBERS, foreign_module, gives_way, is_domain, is_plain_container
+from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.members import (
     ABSENT,
     has_plain_fields,
@@ -27,8 +26,10 @@ from adcompiler.runtime.members import (
     is_named_tuple,
     member,
 )
+from adcompiler.runtime.missing import no_rule, refused_call
 from adcompiler.runtime.moves import moved
-from adcompiler.runtime.tangents import Thunk, unthunk
+from adcompiler.runtime.ruling import aligned, options_of
+from adcompiler.runtime.tangents import Thunk
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
 _lookup: Callable[[Any, tuple[type, ...]], tuple[Any, ...]]
@@ -36,7 +37,6 @@ _is_inert: Callable[[Any], Any]
 _compile: Callable[..., Any]
 
 _ARITHMETIC = (operator.add, operator.mul, operator.sub, operator.truediv, operator.mod, operator.pow, operator.matmul)
-_CACHED = type(functools.cache(print))
 # Functions that call a closure or partial, by its code or type.
 _callers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 _AUGMENTED = {
@@ -45,8 +45,6 @@ _AUGMENTED = {
     operator.ifloordiv: operator.floordiv, operator.imod: operator.mod,
 }  # fmt: skip
 _JOINING = (operator.add, operator.mul, operator.or_)
-_NUMBERS = (bool, int, float, complex, np.generic)
-_PLAIN = (list, tuple, type(None), str, bytes, slice, type(Ellipsis), type, np.dtype)
 _OPAQUE = (type, types.ModuleType, types.BuiltinFunctionType, np.ufunc)  # callables that hold no values
 
 
@@ -165,7 +163,7 @@ def _attribute(obj: Any, name: str) -> Resolved:
         return _from_object(_by_key(getattr(np.ndarray, name, None), (True,), (obj,), {}))
     found = member(cls, name)
     if not has_plain_fields(cls):
-        raise _no_rule(getattr, [obj])
+        raise no_rule(getattr, [obj])
     if is_field(obj, name):
         return Resolved(_load, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))
     if isinstance(found, property) and found.fget is not None:
@@ -214,7 +212,7 @@ def _check_tangible(value: Any) -> None:
     elif isinstance(value, list | tuple | dict):
         for item in value.values() if isinstance(value, dict) else value:
             _check_tangible(item)
-    elif not isinstance(value, _NUMBERS) and not _is_domain(value) and callable(value) and not _is_inert(value):
+    elif not isinstance(value, NUMBERS) and not is_domain(value) and callable(value) and not _is_inert(value):
         if not _lookup(value, ()) and not isinstance(value, _OPAQUE):
             raise _intangible(value)
 
@@ -222,7 +220,7 @@ def _check_tangible(value: Any) -> None:
 def _intangible(value: Any) -> Exception:
     """The error for an object that can be called, and may hold values."""
     if isinstance(value, np.vectorize) or hasattr(value, "__wrapped__"):
-        return _no_rule(value, [])
+        return no_rule(value, [])
     return UnsupportedSyntaxError(
         f"a callable of type {type(value).__qualname__} may carry derivatives, and is only known at run time\n"
         "Call a plain function instead."
@@ -263,19 +261,19 @@ def _by_key(  # noqa: C901  one case per operation
                 f"a {type(args[0]).__name__} that is only known at run time grows here\nMake a new one: `a = a + b`."
             )
         # `a += b` is an operation of its own where the class of `a` says so, and else `a = a + b`.
-        key = _AUGMENTED[key] if member(type(args[0]), f"__{key.__name__}__") is ABSENT or _is_domain(args[0]) else key
+        key = _AUGMENTED[key] if member(type(args[0]), f"__{key.__name__}__") is ABSENT or is_domain(args[0]) else key
     if (key in _JOINING and any(isinstance(a, list | tuple | dict) for a in args)) or key in (list, tuple, dict):
         roles = "p" if key is dict else "s"
         return _moving(key, "".join(roles if on else "-" for on in wanted[: len(args)]), len(kwargs))
     if _is_inert(key):
         return _plain(key, count)
-    if key is operator.getitem and _is_plain_container(args[0]):
+    if key is operator.getitem and is_plain_container(args[0]):
         return _item(args[0])
     if key in _ARITHMETIC and any(isinstance(a, list | tuple | dict | str) for a in args):
         raise UnsupportedSyntaxError(
             f"the operator {key.__name__} on containers has no derivative yet\nCombine the items one by one."
         )
-    foreign = [a for a in (*args, *kwargs.values()) if not _is_domain(a)]
+    foreign = [a for a in (*args, *kwargs.values()) if not is_domain(a)]
     rules = _lookup(key, tuple(map(type, args)))
     if foreign:
         rules = tuple(r for r in rules if not r.builtin)
@@ -287,7 +285,7 @@ def _by_key(  # noqa: C901  one case per operation
             return overloaded
     if isinstance(key, types.FunctionType) and not foreign_module(key):
         return _by_source(key, wanted, args, kwargs)
-    raise _no_rule(key, foreign)
+    raise no_rule(key, foreign)
 
 
 def _moving(function: Any, roles: str, named: int = 0) -> Resolved:
@@ -334,32 +332,6 @@ def _item(container: Any) -> Resolved:
     return Resolved(forward, backward)
 
 
-def _is_plain_container(value: Any) -> bool:
-    """Whether a value is a list, tuple, dict or deque whose items are found as in any other."""
-    bases = (list, tuple, dict, deque)
-    return any(isinstance(value, b) and type(value).__getitem__ is b.__getitem__ for b in bases)
-
-
-def foreign_module(function: Any) -> bool:
-    """Whether a function belongs to a library whose source is never read."""
-    root = (getattr(function, "__module__", None) or "").split(".")[0]
-    return root in ("numpy", "scipy", "cupy", "cupyx", "adcompiler", "functools")
-
-
-def _is_domain(value: Any) -> bool:
-    """Whether built-in rules hold for a value: exact arrays of numbers, numbers, and plain Python data."""
-    cls = type(value)
-    if cls is np.ndarray:
-        return value.dtype.kind in "biufc"
-    if issubclass(cls, _NUMBERS):
-        return cls.__module__ in ("builtins", "numpy")
-    if cls in (list, tuple):
-        return all(map(_is_domain, value))
-    if cls is dict:
-        return all(map(_is_domain, value.values()))
-    return issubclass(cls, _PLAIN) or (cls.__name__ == "ndarray" and cls.__module__.split(".")[0] == "cupy")
-
-
 def _overload(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...]) -> Resolved | None:
     """The methods behind an operator on objects of the user's classes, tried in Python's order; None if it has none."""
     name = getattr(key, "__name__", "").strip("_")
@@ -369,20 +341,13 @@ def _overload(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...]) -> Reso
     tries = [(straight, args, False)]
     if key is not operator.getitem and len(args) == 2 and type(args[0]) is not type(args[1]):
         a, b = type(args[0]), type(args[1])
-        if not has_plain_fields(a) and not _gives_way(args[0], b):
+        if not has_plain_fields(a) and not gives_way(args[0], b):
             return None
         own = issubclass(b, a) and member(b, reflected) is not member(a, reflected)
         tries.insert(0 if own else 1, (reflected, args[::-1], True))
     methods = [(member(type(operands[0]), method), operands, swap) for method, operands, swap in tries]
     methods = [m for m in methods if isinstance(m[0], types.FunctionType) and has_plain_fields(type(m[1][0]))]
     return _first_of(key, methods, wanted)
-
-
-def _gives_way(value: Any, cls: type) -> bool:
-    """Whether a number or array leaves an operator to an object of `cls` on its right."""
-    if isinstance(value, np.ndarray):
-        return getattr(cls, "__array_ufunc__", value) is None
-    return not isinstance(value, np.generic) or not (hasattr(cls, "__len__") and hasattr(cls, "__getitem__"))
 
 
 def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool, ...]) -> Resolved:
@@ -395,7 +360,7 @@ def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool
             if y is not NotImplemented:
                 return y, (inner.backward, swap, saved)
         key(*args)  # Python's own TypeError, or what somebody else makes of it
-        raise _no_rule(key, list(args))
+        raise no_rule(key, list(args))
 
     def backward(record: Any, y_bar: Any) -> Any:
         inner, swap, saved = record
@@ -405,38 +370,6 @@ def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool
     return Resolved(forward, backward)
 
 
-def _no_rule(key: Any, foreign: list[Any]) -> NoRuleError:
-    name = getattr(key, "__name__", repr(key))
-    if isinstance(key, _CACHED):
-        return NoRuleError(
-            f"{name} keeps its results in a cache, which would keep one derivative for all calls\n"
-            "Remove the cache, or register a rule with @rrule."
-        )
-    if foreign:
-        kinds = ", ".join(sorted({f"{type(v).__module__}.{type(v).__qualname__}" for v in foreign}))
-        return NoRuleError(
-            f"{name} has no derivative rule for {kinds}\nConvert it to an array, or register a rule with @rrule."
-        )
-    return NoRuleError("\n".join(without_rule(key, name)))
-
-
-def without_rule(function: Any, name: str) -> tuple[str, str, str]:
-    """What is said of something that can be called, and has neither a rule nor source: what, why, and what to do."""
-    inside = getattr(function, "__wrapped__", None)
-    if hasattr(type(function), "__adcompiler_transform__"):
-        why = "Derivatives of derivatives are not supported yet."
-        return f"{name} has no derivative", why, "Compute it outside and pass the result."
-    if isinstance(function, np.vectorize) or function in (np.vectorize.__init__, np.vectorize.__call__):
-        what, why = "a function made by np.vectorize has no derivative", "It calls Python once for each number."
-        return what, why, "Write it with operations on whole arrays (np.where for a choice), or as a loop."
-    if isinstance(inside, types.FunctionType) and not foreign_module(function):
-        cls = f"{type(function).__module__}.{type(function).__qualname__}".replace("._lru_cache_wrapper", ".lru_cache")
-        why = f"It is wrapped by {cls}, which has no source."
-        return f"{name} has no derivative rule", why, "Use the function inside, which is its attribute __wrapped__."
-    why = "It is not written in Python, and no rule is registered for it."
-    return f"{name} has no derivative rule", why, "Register one with @rrule, or declare it with non_differentiable()."
-
-
 def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:
     def forward(*args: Any, **kwargs: Any) -> Any:
         for rule in rules:
@@ -444,7 +377,7 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
                 bound = rule.signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise refused_call(key, error) from None
-            found = rule.function(*bound.args, **bound.kwargs, **_options(rule, wanted, args, kwargs))
+            found = rule.function(*bound.args, **bound.kwargs, **options_of(rule, wanted, args, kwargs))
             if found is not NotImplemented:
                 y, pullback = found
                 return y, (pullback, rule.signature, args, kwargs)
@@ -452,7 +385,7 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
             source = _by_source(key, wanted, args, kwargs)
             y, saved = source.forward(*args, **kwargs)
             return y, (source.backward, None, saved, None)
-        raise _no_rule(key, [])
+        raise no_rule(key, [])
 
     def backward(saved: Any, y_bar: Any) -> Any:
         pullback, signature, args, kwargs = saved
@@ -463,70 +396,9 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
         cotangents = pullback(y_bar)
         if isinstance(cotangents, Thunk):
             cotangents = cotangents.value()
-        return _aligned(signature, cotangents, wanted, args, kwargs)
+        return aligned(signature, cotangents, wanted, args, kwargs)
 
     return Resolved(forward, backward, ruled=True)
-
-
-def refused_call(function: Any, error: TypeError) -> NoRuleError:
-    """The error for a call that is right in Python, and that the function's rule does not take."""
-    name = getattr(function, "__name__", repr(function))
-    return NoRuleError(f"the rule of {name} does not take this call: {error}\nWrite it another way.")
-
-
-def _options(rule: Any, wanted: Any, args: Any, kwargs: Any) -> dict[str, Any]:
-    """What a rule asks for by keyword-only parameters."""
-    options: dict[str, Any] = {}
-    if "needs" in rule.options:
-        options["needs"] = _needs(rule, wanted, args, kwargs)
-    if "config" in rule.options:
-        options["config"] = {}
-    return options
-
-
-def _needs(rule: Any, wanted: Any, args: Any, kwargs: Any) -> tuple[bool, ...]:
-    marks = rule.signature.bind(*wanted[: len(args)], **dict(zip(kwargs, wanted[len(args) :], strict=True)))
-    flags = []
-    for name in rule.signature.parameters:
-        mark = marks.arguments.get(name, False)
-        several = mark.values() if isinstance(mark, dict) else mark if isinstance(mark, tuple) else (mark,)
-        flags.append(any(several))
-    return tuple(flags)
-
-
-def _aligned(
-    signature: inspect.Signature, cotangents: Any, wanted: tuple[bool, ...], args: Any, kwargs: Any
-) -> tuple[Any, ...]:
-    """The cotangents of a rule's parameters as those of the call's arguments and keywords; only of those wanted."""
-    by_name = dict(zip(signature.parameters, cotangents, strict=True))
-    numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
-    marks = signature.bind(*range(len(args)), **numbers)
-    values = (*args, *kwargs.values())
-    out: list[Any] = [None] * len(values)
-    for name, position in marks.arguments.items():
-        ct = by_name[name]
-        if isinstance(position, tuple | dict) and isinstance(ct, Thunk) and any(wanted[p] for p in _places(position)):
-            ct = ct.value()
-        for key, p in position.items() if isinstance(position, dict) else enumerate(_places(position)):
-            if wanted[p] and ct is not None:
-                entry = ct[key] if isinstance(position, tuple | dict) else ct
-                out[p] = _as_real(unthunk(entry), values[p])
-    return tuple(out)
-
-
-def _places(position: Any) -> Any:
-    """The numbers of the arguments that a parameter is bound to."""
-    if isinstance(position, dict):
-        return position.values()
-    return position if isinstance(position, tuple) else (position,)
-
-
-def _as_real(ct: Any, value: Any) -> Any:
-    """The real part of a complex cotangent that belongs to a real number or array."""
-    kind = getattr(getattr(ct, "dtype", None), "kind", "c" if isinstance(ct, complex) else "f")
-    if kind != "c" or np.iscomplexobj(value):
-        return ct
-    return ct.real if not isinstance(value, list | tuple) else ct
 
 
 def _by_source(function: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:

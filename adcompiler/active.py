@@ -1,0 +1,134 @@
+"""Whether the value of an expression is active: one case per callee.
+
+What would need a derivative that does not exist is refused here, with the user's line.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adcompiler import ir
+from adcompiler.callees import (
+    Build,
+    Copied,
+    Drain,
+    Dynamic,
+    InertCall,
+    Iteration,
+    Load,
+    Make,
+    Missing,
+    Move,
+    PairCall,
+    PathLoad,
+    PlaceCall,
+    Pull,
+    Relay,
+    RuleCall,
+    Spread,
+)
+from adcompiler.errors import UnsupportedSyntaxError, refuse
+from adcompiler.late import refuse_lost
+from adcompiler.lattice import Observed, Stream, can_be_active
+from adcompiler.places import is_mutable
+from adcompiler.quiet import is_quiet
+from adcompiler.runtime.changes import CONTAINER_METHODS
+from adcompiler.spec import Spec
+from adcompiler.unfollowed import Active, Rounds, Unfollowed
+
+
+class ActiveValues(Unfollowed):
+    """Adds the values of expressions."""
+
+    def __init__(self, spec: Spec, mask: tuple[bool, ...], rounds: Rounds) -> None:
+        super().__init__(spec, mask, rounds)
+        self.generators: dict[int, Any] = {}
+
+    def value(self, value: ir.Expr, active: Active, stmt: Any) -> bool:
+        """Whether the value of an expression is active."""
+        if isinstance(value, ir.Verbatim):
+            if value.inert or not value.reads & active:
+                return False
+            raise refuse(
+                UnsupportedSyntaxError,
+                f"{value.what} over differentiated values",
+                stmt.origin,
+                "It has no derivative yet.",
+                "Write it as a loop, or with array operations.",
+            )
+        if isinstance(value, ir.Lambda):
+            return bool(value.captures & (active | self.ever))
+        if not isinstance(value, ir.Apply):
+            if isinstance(value, ir.Name) and value.id in self.carried and isinstance(stmt, ir.Assign):
+                self.carried.add(stmt.target)
+            return self.atom(value, active)
+        self.carry(value, stmt)
+        if isinstance(value.callee, InertCall | Iteration):
+            self.refuse_hidden(value, active, stmt)
+            return False
+        self.refuse_text(value, stmt)
+        on = [self.atom(a, active) for a in value.args]
+        if not any(on) and not self.may_read_places(value):
+            return False
+        return self.applied(value, tuple(on), active, stmt)
+
+    def may_read_places(self, value: ir.Apply) -> bool:
+        """Whether a call may read what others have stored, though nothing active is passed to it."""
+        program = self.spec.program
+        if not program.places_active:
+            return False
+        return isinstance(value.callee, PairCall) and not is_quiet(value.callee.spec)
+
+    def applied(self, value: ir.Apply, on: tuple[bool, ...], active: Active, stmt: Any) -> bool:  # noqa: C901
+        if not isinstance(value.callee, Missing):
+            refuse_lost(value, on, stmt)
+        match value.callee:
+            case Missing(error):
+                raise error
+            case PairCall(spec):
+                if isinstance(value.kind, Stream):
+                    self.generators[id(stmt)] = value, stmt
+                self.passed_closures(value, active, stmt)
+                self.passed_memory(value, active, stmt)
+                return self.rounds.visit(spec, on).result
+            case Build() | Make() | Copied() | Move():
+                self.kept_closures(value.kinds, active, stmt)
+                if is_mutable(value.kind):
+                    self.hold_active()
+                return can_be_active(value.kind)
+            case PlaceCall(operation):
+                self.kept_closures(value.kinds, active, stmt)
+                if operation.stores and any(on[1:]):
+                    self.hold_active()
+                    self.note_outside(value.kinds[0])
+                return can_be_active(value.kind)
+            case Dynamic(key) if not callable(key):
+                if self.spec.program.outside_active and key not in CONTAINER_METHODS:
+                    raise refuse(
+                        UnsupportedSyntaxError,
+                        "a function that is only known at run time may read what is stored in a global container",
+                        stmt.origin,
+                        "A value with a derivative is stored there, whose derivative would be lost.",
+                        "Pass the container as an argument.",
+                    )
+                self.hold_active()
+                self.called_closures(value, active, stmt)
+                return can_be_active(value.kind)
+            case RuleCall() | Dynamic() | Spread() | Load() | PathLoad() | Pull() | Drain() | Relay():
+                return can_be_active(value.kind)
+        return True
+
+    def note_outside(self, kind: Any) -> None:
+        """Note that something active is stored in a container or object that is not the program's own."""
+        program = self.spec.program
+        outside = isinstance(kind, Observed) and getattr(kind.path[0], "form", "") in ("global", "cell")
+        if outside and not program.outside_active:
+            program.outside_active = True
+            self.rounds.changed = True
+
+    def hold_active(self) -> None:
+        """Note that a container holds something active: from now on all containers may."""
+        program = self.spec.program
+        if program.writes_places and not program.places_active:
+            program.places_active = True
+            self.rounds.changed = True

@@ -1,0 +1,178 @@
+"""What activity cannot follow, and refuses: values in text or exceptions, and functions whose variables change.
+
+A value that carries a derivative may go where nothing is differentiated (into a message, an exception, a function that
+is called later).  That is no error; to compute with what comes back from there is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from adcompiler import ir
+from adcompiler.alias import alias
+from adcompiler.callees import InertCall
+from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
+from adcompiler.escape import local_functions, rebound_after, rebound_between, rebound_late
+from adcompiler.handled import lost
+from adcompiler.lattice import Closure, Inert, Unknown, is_scalar
+from adcompiler.places import is_mutable, is_simple
+from adcompiler.spec import Spec
+
+Active = frozenset[str]
+
+
+@dataclass
+class Activity:
+    """`before[id(stmt)]`: the names active just before a statement; `result`: whether the returned value is active.
+
+    `gathered` are the `Gather`s (by id) whose value is active.
+    """
+
+    before: dict[int, Active] = field(default_factory=dict)
+    gathered: set[int] = field(default_factory=set)
+    result: bool = False
+
+
+class Rounds(Protocol):
+    """A fixed-point iteration over the functions that a function reaches."""
+
+    changed: bool
+
+    def visit(self, spec: Spec, mask: tuple[bool, ...]) -> Activity:
+        """The activity of a function, as known so far."""
+
+
+class Unfollowed:
+    """The state of one traversal of a specialisation, and what is refused at its statements."""
+
+    def __init__(self, spec: Spec, mask: tuple[bool, ...], rounds: Rounds) -> None:
+        self.spec = spec
+        self.rounds = rounds
+        self.aliases = alias(spec)
+        self.mask = mask
+        self.found = Activity()
+        self.ever: Active = frozenset()
+        self.text: set[str] = set()
+        self.carried: set[str] = set()  # exceptions that may hold an active value, and what was read from them
+
+    def atom(self, expr: Any, active: Active) -> bool:
+        """Whether an operand is active (operands may be nested tuples and indices)."""
+        if isinstance(expr, tuple):
+            return any(self.atom(e, active) for e in expr)
+        return isinstance(expr, ir.Expr) and any(n in active for n in ir.reads(expr))
+
+    def rebound(self, stmt: Any, name: str) -> Exception:
+        return refuse(
+            UnsupportedSyntaxError,
+            f"{name} carries a derivative and is rebound by a nested function (nonlocal)",
+            stmt.origin,
+            "Such variables are not differentiated yet.",
+            "Return the new value from the nested function.",
+        )
+
+    def mutation(self, stmt: Any, what: str) -> Exception:
+        return refuse(
+            MutationError,
+            what,
+            stmt.origin,
+            "Writing into arrays and containers is not differentiated yet.",
+            "Make a new value: `y = y + v`, np.where, np.stack or a list display.",
+        )
+
+    def is_text(self, value: ir.Expr, active: Active) -> bool:
+        """Whether a value is text that was made of active values."""
+        if isinstance(value, ir.Verbatim):
+            return value.inert and bool(value.reads & (active | self.text | self.carried))
+        if isinstance(value, ir.Name):
+            return value.id in self.text
+        match value:
+            case ir.Apply(ir.Call(ir.Global(name)), InertCall(), args):
+                return name in ("str", "repr", "format", "ascii") and self.atom(args, active | self.text | self.carried)
+            case ir.Apply(ir.Call(ir.Attr()), InertCall(), args, _, Inert()):
+                return self.atom(args, active | self.text)
+        return False
+
+    def refuse_text(self, value: ir.Apply, stmt: Any) -> None:
+        """A number must not come back from text: its derivative would be lost."""
+        for arg, kind in zip(value.args, value.kinds, strict=False):
+            if isinstance(kind, Inert) and isinstance(arg, ir.Name) and arg.id in self.text:
+                raise refuse(
+                    UnsupportedSyntaxError,
+                    "text that was made of a value with a derivative is used in a computation",
+                    stmt.origin,
+                    "The derivative is lost in the text.",
+                    "Use the value itself, or stop_gradient() of it.",
+                )
+
+    def carry(self, value: ir.Apply, stmt: Any) -> None:
+        """What is read from an exception that may hold an active value must not be computed with."""
+        if not self.carried or not self.atom(value.args, frozenset(self.carried)):
+            return
+        load = isinstance(value.spelled, ir.Attr | ir.Item)
+        if load and isinstance(stmt, ir.Assign) and stmt.target not in self.spec.function.locals:
+            self.carried.add(stmt.target)
+        elif not isinstance(value.callee, InertCall):
+            raise lost(stmt)
+
+    def refuse_hidden(self, value: ir.Apply, active: Active, stmt: Any) -> None:
+        """A function that may write is not to be called out of sight (`min(range(3), key=f)`)."""
+        if not self.spec.program.places_active or not isinstance(value.spelled, ir.Call):
+            return
+        operands = [*value.spelled.args, *(v for _, v in value.spelled.kwargs)]
+        for name in [e.id for e in operands if isinstance(e, ir.Name) and e.id in active]:
+            kind = self.spec.name_kinds.get(name)
+            if isinstance(kind, Closure) and not is_simple(kind):
+                raise refuse(
+                    UnsupportedSyntaxError,
+                    f"{self.spec.function.shown(name)} is passed to something that may call it out of sight",
+                    stmt.origin,
+                    "What it writes would have no derivative.",
+                    "Call it in a loop.",
+                )
+
+    def passed_closures(self, value: ir.Apply, active: Active, stmt: Any) -> None:
+        """A local function passed on must see the values that its captured variables had when it was made."""
+        captured = value.callee.captured
+        for arg, kind in zip(value.args[captured:], value.kinds[captured:], strict=True):
+            if isinstance(kind, Closure) and isinstance(arg, ir.Name) and kind.owner is self.spec:
+                rebound = rebound_between(self.spec.body, kind.node, stmt) & set(kind.captures)
+                if rebound & active:
+                    raise rebound_late(stmt, rebound & active)
+
+    def called_closures(self, value: ir.Apply, active: Active, stmt: Any) -> None:
+        """What is called at run time may be any local function, which must not capture what is rebound later."""
+        self.kept_closures(value.kinds, active, stmt)
+        unknown = (
+            isinstance(k, Unknown) and self.atom(a, active) for a, k in zip(value.args, value.kinds, strict=True)
+        )
+        if any(unknown):
+            for node, captures in local_functions(self.spec.body):
+                late = rebound_after(self.spec.body, node) & captures & (active | self.ever)
+                if late:
+                    raise rebound_late(stmt, late)
+
+    def kept_closures(self, kinds: Any, active: Active, stmt: Any) -> None:
+        """A local function that is returned or stored must not capture what is rebound after it was made."""
+        for kind in kinds:
+            if isinstance(kind, Closure) and kind.owner is self.spec:
+                late = rebound_after(self.spec.body, kind.node) & set(kind.captures) & (active | self.ever)
+                if late:
+                    raise rebound_late(stmt, late)
+
+    def passed_memory(self, value: ir.Apply, active: Active, stmt: Any) -> None:
+        """An argument that is written later is passed as a copy, which must then not be what the callee returns.
+
+        A function that is only known at run time refuses to write into what carries a derivative.
+        """
+        callee = alias(value.callee.spec)
+        by_reference = self.spec.program.writes_places  # containers and objects are then passed as they are
+        for i, (arg, kind) in enumerate(zip(value.args, value.kinds, strict=True)):
+            if by_reference and is_mutable(kind):
+                continue
+            if isinstance(arg, ir.Name) and not is_scalar(kind) and self.aliases.is_written(stmt, arg.id):
+                if arg.id in active and not self.aliases.is_surely_written(stmt, arg.id):
+                    continue
+                if i in callee.results and i not in callee.writes:
+                    what = self.spec.function.shown(arg.id)
+                    raise self.mutation(stmt, f"{what} is passed on here and written in place")

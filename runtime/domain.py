@@ -1,0 +1,44 @@
+"""What built-in rules hold for, and which functions have no source that is read."""
+
+from __future__ import annotations
+
+from collections import deque
+from typing import Any
+
+import numpy as np
+
+NUMBERS = (bool, int, float, complex, np.generic)
+_PLAIN = (list, tuple, type(None), str, bytes, slice, type(Ellipsis), type, np.dtype)
+
+
+def foreign_module(function: Any) -> bool:
+    """Whether a function belongs to a library whose source is never read."""
+    root = (getattr(function, "__module__", None) or "").split(".")[0]
+    return root in ("numpy", "scipy", "cupy", "cupyx", "adcompiler", "functools")
+
+
+def is_domain(value: Any) -> bool:
+    """Whether built-in rules hold for a value: exact arrays of numbers, numbers, and plain Python data."""
+    cls = type(value)
+    if cls is np.ndarray:
+        return value.dtype.kind in "biufc"
+    if issubclass(cls, NUMBERS):
+        return cls.__module__ in ("builtins", "numpy")
+    if cls in (list, tuple):
+        return all(map(is_domain, value))
+    if cls is dict:
+        return all(map(is_domain, value.values()))
+    return issubclass(cls, _PLAIN) or (cls.__name__ == "ndarray" and cls.__module__.split(".")[0] == "cupy")
+
+
+def is_plain_container(value: Any) -> bool:
+    """Whether a value is a list, tuple, dict or deque whose items are found as in any other."""
+    bases = (list, tuple, dict, deque)
+    return any(isinstance(value, b) and type(value).__getitem__ is b.__getitem__ for b in bases)
+
+
+def gives_way(value: Any, cls: type) -> bool:
+    """Whether a number or array leaves an operator to an object of `cls` on its right."""
+    if isinstance(value, np.ndarray):
+        return getattr(cls, "__array_ufunc__", value) is None
+    return not isinstance(value, np.generic) or not (hasattr(cls, "__len__") and hasattr(cls, "__getitem__"))

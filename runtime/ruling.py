@@ -1,0 +1,65 @@
+"""A call and the rule that answers it: what the rule asks for, and whose cotangents it gives."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+from adcompiler.runtime.tangents import Thunk, unthunk
+
+
+def options_of(rule: Any, wanted: Any, args: Any, kwargs: Any) -> dict[str, Any]:
+    """What a rule asks for by keyword-only parameters."""
+    options: dict[str, Any] = {}
+    if "needs" in rule.options:
+        options["needs"] = _needs(rule, wanted, args, kwargs)
+    if "config" in rule.options:
+        options["config"] = {}
+    return options
+
+
+def _needs(rule: Any, wanted: Any, args: Any, kwargs: Any) -> tuple[bool, ...]:
+    marks = rule.signature.bind(*wanted[: len(args)], **dict(zip(kwargs, wanted[len(args) :], strict=True)))
+    flags = []
+    for name in rule.signature.parameters:
+        mark = marks.arguments.get(name, False)
+        several = mark.values() if isinstance(mark, dict) else mark if isinstance(mark, tuple) else (mark,)
+        flags.append(any(several))
+    return tuple(flags)
+
+
+def aligned(
+    signature: inspect.Signature, cotangents: Any, wanted: tuple[bool, ...], args: Any, kwargs: Any
+) -> tuple[Any, ...]:
+    """The cotangents of a rule's parameters as those of the call's arguments and keywords; only of those wanted."""
+    by_name = dict(zip(signature.parameters, cotangents, strict=True))
+    numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
+    marks = signature.bind(*range(len(args)), **numbers)
+    values = (*args, *kwargs.values())
+    out: list[Any] = [None] * len(values)
+    for name, position in marks.arguments.items():
+        ct = by_name[name]
+        if isinstance(position, tuple | dict) and isinstance(ct, Thunk) and any(wanted[p] for p in _places(position)):
+            ct = ct.value()
+        for key, p in position.items() if isinstance(position, dict) else enumerate(_places(position)):
+            if wanted[p] and ct is not None:
+                entry = ct[key] if isinstance(position, tuple | dict) else ct
+                out[p] = _as_real(unthunk(entry), values[p])
+    return tuple(out)
+
+
+def _places(position: Any) -> Any:
+    """The numbers of the arguments that a parameter is bound to."""
+    if isinstance(position, dict):
+        return position.values()
+    return position if isinstance(position, tuple) else (position,)
+
+
+def _as_real(ct: Any, value: Any) -> Any:
+    """The real part of a complex cotangent that belongs to a real number or array."""
+    kind = getattr(getattr(ct, "dtype", None), "kind", "c" if isinstance(ct, complex) else "f")
+    if kind != "c" or np.iscomplexobj(value):
+        return ct
+    return ct.real if not isinstance(value, list | tuple) else ct
