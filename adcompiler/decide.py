@@ -8,7 +8,6 @@ from __future__ import annotations
 import enum
 import sys
 import types
-from dataclasses import replace
 from typing import Any
 
 import gast
@@ -28,12 +27,9 @@ from adcompiler.lattice import (
     Kind,
     Known,
     ListOf,
-    MapOf,
-    Number,
     Observed,
     Scalar,
     SliceOf,
-    Stream,
     TupleOf,
     Unknown,
     is_scalar,
@@ -146,27 +142,6 @@ def constructed(key: Any, kinds: list[Any]) -> Kind:
     if key in (list, tuple) and len(kinds) == 1 and isinstance(kinds[0], ListOf | TupleOf):
         return kinds[0]
     return Unknown()
-
-
-def renamed(kind: Kind | None, keep: dict[Any, Any], fresh: Any) -> Kind | None:
-    """A callee's result kind seen by the caller: shape classes of the callee's own become this call's."""
-    match kind:
-        case Array() | Number() | IntArray() if kind.shape is not None and kind.shape != ():
-            return replace(kind, shape=keep.get(kind.shape, (fresh, kind.shape)))
-        case TupleOf(items) | Instance(_, _, items):
-            return replace(kind, items=tuple(renamed(k, keep, fresh) or Unknown() for k in items))
-        case ListOf(items, item):
-            inner = None if items is None else tuple(renamed(k, keep, fresh) or Unknown() for k in items)
-            return ListOf(inner, renamed(item, keep, fresh) or Unknown())
-        case DictOfKinds(keys, items):
-            return DictOfKinds(keys, tuple(renamed(k, keep, fresh) or Unknown() for k in items))
-        case MapOf(item):
-            return MapOf(renamed(item, keep, fresh) or Unknown())
-        case Stream(item):
-            return Stream(renamed(item, keep, fresh))
-        case Observed():
-            return replace(kind, holder=None)
-    return kind
 
 
 # --- functions and modules --------------------------------------------------------------------------------

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from adcompiler.joins import join
 from adcompiler.lattice import (
     Array,
     Inert,
-    Instance,
     IntArray,
     Kind,
     ListOf,
@@ -20,6 +18,7 @@ from adcompiler.lattice import (
     Unknown,
     numeric,
 )
+from adcompiler.shapeclasses import reclassed
 from adcompiler.transfer import item_kind
 
 Env = dict[str, Kind | None]
@@ -47,24 +46,10 @@ def at_head(envs: list[Env | None], changed: frozenset[str], where: Any, last: b
     for name in changed:
         kind = out.get(name)
         if entry.get(name) is None and kind is not None:
-            out[name] = _reclass(kind, ("head", where, name))
+            out[name] = reclassed(kind, ("head", where, name))
         if last and name in out:
             out[name] = _widest(out[name])
     return out
-
-
-def _reclass(kind: Kind, shape: Any) -> Kind:
-    """The kind with other shape classes, derived from `shape`."""
-    match kind:
-        case Array() | Number() | IntArray():
-            return replace(kind, shape=shape)
-        case TupleOf(items) | Instance(_, _, items):
-            return replace(kind, items=tuple(_reclass(k, (shape, i)) for i, k in enumerate(items)))
-        case ListOf(items, item):
-            return ListOf(
-                items and tuple(_reclass(k, (shape, i)) for i, k in enumerate(items)), _reclass(item, (shape, "*"))
-            )
-    return kind
 
 
 def _widest(kind: Kind | None) -> Kind:

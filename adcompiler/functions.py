@@ -8,13 +8,13 @@ from typing import Any
 from adcompiler import ir
 from adcompiler.binding import BindError, bind_call, node_signature
 from adcompiler.callees import InertCall, Load, Missing, PairCall
-from adcompiler.canonical import canonical, shape_numbers
-from adcompiler.decide import reads_itself, renamed
+from adcompiler.decide import reads_itself
 from adcompiler.errors import DifferentiationError, UnsupportedSyntaxError, locate, refuse
 from adcompiler.lattice import Closure, Kind, Observed, Unknown
 from adcompiler.program import signature_of
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.runtime.containers import cell_of
+from adcompiler.shapeclasses import canonical, renamed, shape_numbers
 from adcompiler.spec import Root, Spec
 
 _FEW_KINDS, _MOST_KINDS = 4, 8  # versions of one function
@@ -99,7 +99,7 @@ class FunctionResolver(Resolver):
     def _paired(self, expr: ir.Expr, spec: Spec, args: Any, kinds: Any, captured: int) -> Resolved:
         """A call of a specialisation."""
         known = tuple(k or Unknown() for k in kinds)
-        kind = renamed(spec.result, shape_numbers(known), self.fresh)
+        kind = spec.result and renamed(spec.result, shape_numbers(known), self.fresh)
         return self.apply(expr, PairCall(spec, captured), args, kinds, kind)
 
     def _fitting(self, code: Any, kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:

@@ -82,24 +82,6 @@ def value_kind(kind: DictOfKinds | MapOf, where: Hashable = None) -> Kind | None
     return merged
 
 
-def shapeless(kind: Kind) -> Kind:
-    """The kind of one of many values: two of them need not have the same shape."""
-    match kind:
-        case Array(ndim) | IntArray(ndim):
-            return replace(kind, shape=() if ndim == 0 else None)
-        case Number():
-            return replace(kind, shape=None)
-        case TupleOf(items, cls):
-            return TupleOf(tuple(map(shapeless, items)), cls)
-        case ListOf(items, item):
-            return ListOf(items and tuple(map(shapeless, items)), shapeless(item))
-        case DictOfKinds(keys, items):
-            return DictOfKinds(keys, tuple(map(shapeless, items)))
-        case MapOf(item):
-            return MapOf(shapeless(item))
-    return kind
-
-
 def _is_plain(kind: Kind) -> bool:
     """Whether a value is text, None, an integer or the like: nothing that could be called or hold a derivative."""
     match kind:

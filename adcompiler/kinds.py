@@ -31,7 +31,7 @@ from adcompiler.callees import (
 from adcompiler.environment import Env, at_head, merge, part_of
 from adcompiler.errors import UnsupportedSyntaxError
 from adcompiler.handling import Handling
-from adcompiler.joins import join, shapeless
+from adcompiler.joins import join
 from adcompiler.lattice import (
     Array,
     Closure,
@@ -56,6 +56,7 @@ from adcompiler.lattice import (
 )
 from adcompiler.places import as_assignment
 from adcompiler.scope import nonlocals
+from adcompiler.shapeclasses import shapeless
 from adcompiler.spec import ANY, Spec
 from adcompiler.transfer import item_kind
 from adcompiler.unroll import is_straight, mixed_items, turns

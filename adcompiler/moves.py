@@ -14,7 +14,7 @@ from typing import Any
 
 from adcompiler import ir
 from adcompiler.callees import Dynamic, InertCall, Move
-from adcompiler.joins import join, shapeless
+from adcompiler.joins import join
 from adcompiler.lattice import (
     DictOfKinds,
     Heap,
@@ -34,6 +34,7 @@ from adcompiler.lattice import (
 from adcompiler.places import PlaceResolver
 from adcompiler.resolve import Resolved
 from adcompiler.runtime.moves import best, ordered
+from adcompiler.shapeclasses import shapeless
 from adcompiler.spec import ANY
 from adcompiler.transfer import item_kind
 

@@ -13,7 +13,7 @@ from adcompiler import ir
 from adcompiler.callees import Build, Dynamic, InertCall, Load, PathLoad, RuleCall
 from adcompiler.decide import equal, identical, trusted
 from adcompiler.errors import NoRuleError, UnsupportedSyntaxError
-from adcompiler.joins import shapeless, value_kind
+from adcompiler.joins import value_kind
 from adcompiler.lattice import (
     Array,
     DictOfKinds,
@@ -41,6 +41,7 @@ from adcompiler.resolve import Resolved
 from adcompiler.rulecalls import RuleResolver
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime import changes, places
+from adcompiler.shapeclasses import shapeless
 from adcompiler.spec import ANY, Path, Root
 from adcompiler.transfer import as_dict, broadcast_kind, result_kind
 

@@ -7,7 +7,7 @@
                    comprehensions, iterators                          comprehend, iterators, consumers
                    match; variables shared and rebound                matching; cells
     kinds        IR → IR with kinds and callees                       kinds, handling, unroll, environment, lattice,
-                                                                      joins, canonical, transfer, decide
+                                                                      joins, shapeclasses, transfer, decide
       resolve    operation → callee and kind                          resolve, rulecalls, operations, functions, calls
                    containers as wholes; what is written into         moves; places
                    objects                                            objects, overloads, construct, newobjects

@@ -16,7 +16,6 @@ from typing import Any
 import gast
 
 from adcompiler import ir
-from adcompiler.canonical import canonical, unshaped
 from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.joins import join
 from adcompiler.lattice import (
@@ -41,6 +40,7 @@ from adcompiler.parse import Source, origin_of, parse
 from adcompiler.runtime.members import has_plain_fields
 from adcompiler.runtime.walk import fields as fields_of
 from adcompiler.scope import scope_of
+from adcompiler.shapeclasses import canonical, unshaped
 from adcompiler.spec import ANY, CodeGuard, Guard, Path, Root, Spec
 
 _ROUNDS = 12
@@ -180,7 +180,7 @@ class Program:
             self.loosen()
             return
         known = self.contents.get((kind.site, key))
-        merged = join(known, unshaped(value))
+        merged = join(known, None if value is None else unshaped(value))
         if merged != known:
             self.contents[kind.site, key] = merged
             self.note_change()
