@@ -16,6 +16,7 @@ from adcompiler.active import ActiveValues
 from adcompiler.callees import (
     Backwards,
     Build,
+    Counting,
     Enumerated,
     Keys,
     Over,
@@ -323,12 +324,10 @@ class _Analysis(ActiveValues):
         for over in parts(plan):
             if over.kind == Stream(None) and self.atom(over.source, active):
                 raise stream_lost(stmt)
-        known = isinstance(plan, Over | Zipped | Enumerated | Backwards | Keys)
+        known = isinstance(plan, Counting | Over | Zipped | Enumerated | Backwards | Keys)
         known = known and all(ir.is_atom(over.source) for over in parts(plan))
         spelled = stmt.iterable.spelled if isinstance(stmt.iterable, ir.Apply) else stmt.iterable
         if not known and any(n in active for n in ir.reads(spelled)):
-            if isinstance(spelled, ir.Call) and getattr(spelled.func, "id", None) == "range":
-                return
             raise refuse(
                 UnsupportedSyntaxError,
                 "a loop over this value cannot be differentiated",

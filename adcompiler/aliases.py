@@ -70,7 +70,7 @@ class Aliases:
     @property
     def summary(self) -> tuple[Any, ...]:
         """What callers use."""
-        return self.results, self.writes, self.result_outside, self.writes_outside, self.writes_result
+        return self.results, self.writes, self.sure_writes, self.result_outside, self.writes_outside, self.writes_result
 
     @property
     def _held(self) -> set[str]:

@@ -189,7 +189,12 @@ class Backwards:
 
 @dataclass(frozen=True, eq=False)
 class Counting:
-    """`range(...)` or another iterable without derivative."""
+    """`range(...)`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Blind:
+    """Something whose items are not known: it must not carry a derivative."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -16,6 +16,7 @@ import gast
 from adcompiler import ir
 from adcompiler.callees import (
     Backwards,
+    Blind,
     Build,
     Counting,
     Dynamic,
@@ -353,18 +354,16 @@ class Inference(Handling):
 
     def iteration(self, iterable: ir.Expr) -> tuple[Any, Kind | None]:
         """What a loop runs over, and the kind of its items."""
-        if isinstance(iterable, ir.Call) and isinstance(iterable.func, ir.Global):
-            name = iterable.func.id
-            known = self.value(iterable.func)[1]
-            builtin = isinstance(known, Known) and known.value in (zip, enumerate, reversed, range)
-            if builtin and name == "range":
+        if isinstance(iterable, ir.Call) and isinstance(iterable.func, ir.Static):
+            function = iterable.func.value
+            if function is range:
                 return Counting(), Int()
-            if builtin and iterable.args and not any(isinstance(a, ir.Star) for a in iterable.args):
+            if function in (zip, enumerate, reversed) and iterable.args:
                 parts = [self.iteration(a) for a in iterable.args]
                 plans, items = [p for p, _ in parts], [k or Unknown() for _, k in parts]
-                if name == "zip":
+                if function is zip:
                     return Zipped(tuple(plans)), TupleOf(tuple(items))
-                if name == "enumerate":
+                if function is enumerate:
                     return Enumerated(plans[0]), TupleOf((Int(), items[0]))
                 return Backwards(plans[0]), items[0]
         if not ir.is_atom(iterable):
@@ -404,7 +403,7 @@ class Inference(Handling):
             case None:
                 return Over(source, Unknown(), Unknown()), None
             case _ if is_object(kind):
-                return Counting(), Unknown()
+                return Blind(), Unknown()
             case Known(str() | bytes()) | DictOfKinds() | MapOf() | Inert() | Observed(_, dict()):
                 return Keys(), Inert()
             case Array() | Number() | IntArray():

@@ -6,6 +6,7 @@ Statements that have no form in the IR (imports, classes, `except*`, ...) are ke
 
 from __future__ import annotations
 
+import builtins
 import copy
 import operator
 from collections.abc import Callable
@@ -286,9 +287,9 @@ class Lowering(Assignments):
     def _aligned(self, target: ir.Target, iterable: ir.Expr, node: gast.For, first: list[ir.Stmt]) -> ir.Target:
         """The targets of a loop over `zip` or `enumerate`, one for each part; other forms are bound by `first`."""
         match iterable:
-            case ir.Call(ir.Global("zip"), parts) if parts and not any(isinstance(p, ir.Star) for p in parts):
+            case ir.Call(ir.Static(builtins.zip), parts) if parts and not any(isinstance(p, ir.Star) for p in parts):
                 wanted: tuple[ir.Expr | None, ...] = parts
-            case ir.Call(ir.Global("enumerate"), (part, *_)):
+            case ir.Call(ir.Static(builtins.enumerate), (part, *_)):
                 wanted = (None, part)
             case _ if isinstance(target, ir.Targets):
                 item = self.names.fresh("t")

@@ -70,7 +70,7 @@ class Namespace:
         """The name for an object that only the compiler names."""
         if name in self._objects and self._objects[name] is value and name not in self._locals:
             return name
-        clash = name in self._read and globals_.get(name) is not value
+        clash = name in self._read and globals_.get(name, getattr(builtins, name, None)) is not value
         if clash or name in self._locals or name in self._objects or name in self._own:
             known = [n for n, v in self._objects.items() if v is value and n not in self._locals]
             name = known[0] if known else self.unique(name)

@@ -33,7 +33,7 @@ COMPARE = {
 }  # fmt: skip
 UNARY = {gast.USub: "-", gast.UAdd: "+", gast.Invert: "~", gast.Not: "not"}
 
-_ITERATORS = ("zip", "enumerate", "reversed", "range")
+_ITERATORS = (zip, enumerate, reversed, range)
 
 YIELDS = (gast.Yield, gast.YieldFrom)
 
@@ -311,17 +311,16 @@ class Normaliser:
 
     def iterable(self, node: gast.AST) -> ir.Expr:
         """What a `for` runs over: nested `zip`, `enumerate`, `reversed` and `range` stay one expression."""
-        if (
-            isinstance(node, gast.Call)
-            and isinstance(node.func, gast.Name)
-            and node.func.id in _ITERATORS
-            and not self.is_local(node.func.id)
-            and not any(isinstance(a, gast.Starred) for a in node.args)
-        ):
+        function = self.known(node.func) if isinstance(node, gast.Call) else None
+        if any(function is f for f in _ITERATORS) and not any(isinstance(a, gast.Starred) for a in node.args):
             args = tuple(self.iterable(a) for a in node.args)
             kwargs = tuple((k.arg, self.atom(k.value)) for k in node.keywords)
-            return ir.Call(ir.Global(node.func.id), args, kwargs)
+            return ir.Call(ir.Static(function, function.__name__ if function else ""), args, kwargs)
         return self.moving(node) or self.atom(node)
+
+    def known(self, node: gast.AST) -> Any:
+        """The object that a global stands for, if that may be relied on; `comprehend` knows."""
+        return None
 
     def moving(self, node: gast.AST) -> ir.Expr | None:
         """A call that makes an iterator of others; `iterators` knows which."""

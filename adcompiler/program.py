@@ -69,6 +69,7 @@ class Program:
         self.guards: dict[Path, Guard] = {}
         self.codes: dict[int, CodeGuard] = {}
         self.specs: dict[Any, Spec] = {}
+        self._texts: dict[tuple[Any, int], Any] = {}
         self.activities: dict[Any, Any] = {}
         self._round = 0
         self._assumed = self._changed = False
@@ -230,12 +231,14 @@ class Program:
         """The specialisation of a Python function for kinds of its parameters."""
         code = function.__code__
         kinds = canonical(kinds)
-        key = (function if function.__closure__ else code, kinds)
+        # Functions of one text share what is compiled, if they see the same globals and capture nothing.
+        first = self._texts.setdefault((code, id(function.__globals__)), function)
+        key = (function if function.__closure__ else first, kinds)
+        self.codes[id(function)] = CodeGuard(function, code, function.__defaults__, function.__kwdefaults__)
         if key not in self.specs:
-            self.codes[id(function)] = CodeGuard(function, code, function.__defaults__, function.__kwdefaults__)
             cells = dict(zip(code.co_freevars, function.__closure__ or (), strict=True))
             source = parse(function)
-            self._new(key, source, kinds, function.__globals__, cells, function)
+            self._new(key, source, kinds, function.__globals__, cells)
         return self._ready(key)
 
     def specialise_local(self, closure: Any, kinds: tuple[Kind, ...]) -> Spec:
@@ -253,12 +256,12 @@ class Program:
                 )
             if not isinstance(closure.owner, Spec):
                 function = closure.owner
-                self._new(key, parse(function), kinds, function.__globals__, {}, None, closure.captures)
+                self._new(key, parse(function), kinds, function.__globals__, {}, closure.captures)
                 return self._ready(key)
             owner: Spec = closure.owner
             outer: Source = owner.function.source
             source = Source(closure.node, closure.name, outer.file, outer.lines, getattr(closure.node, "lineno", 1))
-            self._new(key, source, kinds, owner.globals, owner.cells, None, closure.captures)
+            self._new(key, source, kinds, owner.globals, owner.cells, closure.captures)
         return self._ready(key)
 
     def _new(
@@ -268,7 +271,6 @@ class Program:
         kinds: tuple[Kind, ...],
         globals_: dict[str, Any],
         cells: dict[str, Any],
-        python: Any,
         captures: tuple[str, ...] = (),
     ) -> None:
         names = Names(_identifiers(source))
@@ -289,7 +291,7 @@ class Program:
             function.generator,
         )
         name = "lambda_" if source.name == "<lambda>" else source.name
-        self.specs[key] = Spec(name, function, kinds, globals_, cells, self, python, names=names)
+        self.specs[key] = Spec(name, function, kinds, globals_, cells, self, names=names)
 
     def _ready(self, key: Any) -> Spec:
         """Infer a specialisation; the outermost request repeats until what recursion assumed no longer changes."""

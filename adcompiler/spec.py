@@ -64,7 +64,6 @@ class Spec:
     globals: dict[str, Any]
     cells: dict[str, Any]
     program: Program
-    python: Any = None
     aliases: Any = None
     body: ir.Block = ()
     result: Kind | None = None

@@ -12,6 +12,7 @@ takes one, the last first.
 
 from __future__ import annotations
 
+import builtins
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
@@ -171,10 +172,10 @@ def _numbered(target: ir.Target, iterable: Any, numbers: dict[str, str]) -> tupl
     match target, iterable:
         case str(), ir.Name() if target in numbers:
             return ir.Targets((numbers[target], target)), ir.Call(NUMBERED, (iterable,))
-        case ir.Targets((_, *_) as items), ir.Call(ir.Global("zip"), args):
+        case ir.Targets((_, *_) as items), ir.Call(ir.Static(builtins.zip), args):
             parts = [_numbered(t, a, numbers) for t, a in zip(items, args, strict=True)]
             return ir.Targets(tuple(t for t, _ in parts)), replace(iterable, args=tuple(a for _, a in parts))
-        case ir.Targets((count, item)), ir.Call(ir.Global("enumerate"), (first, *rest)):
+        case ir.Targets((count, item)), ir.Call(ir.Static(builtins.enumerate), (first, *rest)):
             item, first = _numbered(item, first, numbers)
             return ir.Targets((count, item)), replace(iterable, args=(first, *rest))
     return target, iterable
