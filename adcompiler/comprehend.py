@@ -30,7 +30,6 @@ from adcompiler.normalise import YIELDS, Normaliser
 from adcompiler.scope import bindings, loads, own_nodes, parameters
 
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
-_LAMBDAS = (gast.Lambda, gast.FunctionDef)
 # What takes all items of a generator expression before it does anything else with them.
 _TAKE_ALL = (sum, tuple, dict, math.prod, math.fsum, np.fromiter)
 

@@ -19,7 +19,7 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.comprehend import COMPREHENSIONS
-from adcompiler.iterators import MOVING, ONE_BY_ONE, Iterators, all_of, call_node, is_one, name_node
+from adcompiler.iterators import MOVING, ONE_BY_ONE, Iterators, all_of, call_node, is_one, item_names, name_node
 from adcompiler.runtime.moves import best, ordered
 from adcompiler.scope import bindings, loads
 
@@ -140,9 +140,9 @@ class Consumers(Iterators):
         def choose() -> None:
             keys: ir.Expr = read
             if "key" in given:
-                item = name_node("v", node)
-                keyed = gast.comprehension(name_node("v", node, gast.Store()), name_node(values.id, node), [], 0)
-                elt = call_node(given["key"], [item], node)
+                [item] = item_names(given["key"])
+                keyed = gast.comprehension(name_node(item, node, gast.Store()), name_node(values.id, node), [], 0)
+                elt = call_node(given["key"], [name_node(item, node)], node)
                 keys = self.value_ListComp(gast.copy_location(gast.ListComp(elt=elt, generators=[keyed]), node))
             if func is sorted:
                 reverse = self.atom(given["reverse"]) if "reverse" in given else ir.Const(False)
@@ -179,8 +179,9 @@ class Consumers(Iterators):
         first = self.temp(self.value(of(gast.Subscript(value=flat, slice=zero, ctx=gast.Load()))), node)
         made = self.temp(ir.Call(ir.Static(np.asarray, "asarray"), (first,)), node)
         dtype = self.temp(ir.Attr(made, "dtype"), node)
-        generator = gast.comprehension(name_node("v", node, gast.Store()), flat, [], 0)
-        listed = gast.copy_location(gast.ListComp(elt=of(name_node("v", node)), generators=[generator]), node)
+        [item] = item_names(each)
+        generator = gast.comprehension(name_node(item, node, gast.Store()), flat, [], 0)
+        listed = gast.copy_location(gast.ListComp(elt=of(name_node(item, node)), generators=[generator]), node)
         values = self.atom(listed)
         whole = self.temp(ir.Call(ir.Static(np.array, "array"), (values,), (("dtype", dtype),)), node)
         shape = self.temp(ir.Call(ir.Static(np.shape, "shape"), (x,)), node)

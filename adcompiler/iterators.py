@@ -18,6 +18,7 @@ import gast
 
 from adcompiler import ir
 from adcompiler.comprehend import Comprehender
+from adcompiler.scope import loads
 
 MOVING = (
     zip, enumerate, reversed, itertools.chain, itertools.chain.from_iterable, itertools.islice, itertools.repeat,
@@ -160,7 +161,7 @@ class Iterators(Comprehender):
             raise self.unsupported(found, f"this call of {func.__name__}()", "Write its arguments out.")
         first, *sources = found.args
         each = None if isinstance(first, gast.Constant) and first.value is None else self.function(first)
-        items = [name_node(n, found, gast.Store()) for n in ("v", "w", "u", "x", "y", "z")[: len(sources)]]
+        items = [name_node(n, found, gast.Store()) for n in item_names(each or first, len(sources))]
         values: list[Any] = [name_node(i.id, found) for i in items]
         elt, tests = values[0], []
         if func is map and each is not None:
@@ -314,6 +315,13 @@ def _breaks(loop: Any) -> bool:
         elif not isinstance(node, gast.FunctionDef | gast.ClassDef):
             todo += [c for c in gast.iter_child_nodes(node) if not isinstance(c, gast.expr)]
     return False
+
+
+def item_names(function: Any, count: int = 1) -> list[str]:
+    """Names for the items that a function is called with; a function of such a name keeps it to itself."""
+    more = (f"v{i}" for i in itertools.count(1))
+    free = (name for name in itertools.chain("vwuxyz", more) if name not in loads(function))
+    return list(itertools.islice(free, count))
 
 
 def all_of(node: Any) -> Any:

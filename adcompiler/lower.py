@@ -103,13 +103,14 @@ class Lowering(Assignments):
         if method is None or (touched and not isinstance(node, _COMPOUND)):
             self.opaque(node)
             return
-        before = len(self.out)
+        before, depth, own, deferred = len(self.out), self.depth, set(self.own), dict(self.deferred)
         try:
             method(node)
         except UnsupportedSyntaxError as error:
             if not isinstance(node, gast.Try | gast.With | gast.Match):
                 raise
             del self.out[before:]
+            self.depth, self.own, self.deferred = depth, own, deferred
             self.opaque(node, error)
 
     def opaque(self, node: gast.AST, error: Exception | None = None) -> None:

@@ -202,7 +202,7 @@ class Matching(Normaliser):
         count = ir.Const(len(node.patterns))
 
         def instance() -> ir.Expr:
-            held.append(self._kept_class(node.cls))
+            held.append(self._path(node.cls))
             return ir.Call(ISINSTANCE, (subject, held[0]))
 
         def positional(i: int, item: str) -> list[Step]:
@@ -232,10 +232,6 @@ class Matching(Normaliser):
         for part, item in inner:
             steps += self.pattern(part, ir.Name(item), captures)
         return steps
-
-    def _kept_class(self, node: gast.AST) -> ir.Expr:
-        """The class of a pattern: a dotted path from a global stays one expression."""
-        return self._path(node)
 
 
 def _is_wildcard(node: gast.AST) -> bool:

@@ -36,14 +36,16 @@ class NewObjectResolver(ConstructResolver):
         init = member(function, "__init__")
         if dataclasses.is_dataclass(function) and is_generated(init):
             return self._filled(expr, function)
-        if plain_function(init) is None and init is not object.__init__:
+        filling = plain_function(init)
+        if filling is None and init is not object.__init__:
             return None
         self.program.need_places()
         obj, kind = self._empty(expr, function)
         if init is object.__init__:
             return None if expr.args or expr.kwargs else (obj, kind)
         self._guard_class(function, "__init__", init)
-        self._run(self._keyed(expr, init, (obj, *expr.args), [kind, *kinds], f"{function.__name__}.__init__"))
+        call = ir.Call(ir.Attr(obj, "__init__"), expr.args, expr.kwargs)  # not the user's: that makes another object
+        self._run(self._keyed(call, filling, (obj, *expr.args), [kind, *kinds], f"{function.__name__}.__init__"))
         return obj, kind
 
     def _empty(self, expr: ir.Call, cls: type) -> tuple[ir.Expr, Heap]:
@@ -81,10 +83,11 @@ class NewObjectResolver(ConstructResolver):
             if value is not None:
                 self._fill(obj, kind, field.name, value)
         after = member(cls, "__post_init__")
-        if plain_function(after) is not None:
+        function = plain_function(after)
+        if function is not None:
             self._guard_class(cls, "__post_init__", after)
             call = ir.Call(ir.Attr(obj, "__post_init__"), ())
-            self._run(self._keyed(call, after, (obj,), [kind], "__post_init__"))
+            self._run(self._keyed(call, function, (obj,), [kind], "__post_init__"))
         return obj, kind
 
     def _fill(self, obj: ir.Expr, kind: Heap, name: str, value: ir.Expr) -> None:

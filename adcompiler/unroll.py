@@ -6,7 +6,6 @@ each turn has a layer whose class is known.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from adcompiler import ir
@@ -31,8 +30,8 @@ def turns(stmt: ir.For, source: ir.Expr, count: int, spec: Spec) -> ir.Block:
         assert isinstance(item, str)
         out.append(ir.Assign(item, ir.Item(source, ir.Const(i)), stmt.origin))
         names = {name: spec.names.fresh("t") for name in sorted(temporaries)}
-        out += _copied(with_names(stmt.body, names))
-    return (*out, *_copied(stmt.orelse))
+        out += ir.copied(with_names(stmt.body, names))
+    return (*out, *ir.copied(stmt.orelse))
 
 
 def mixed_items(kind: Kind | None) -> int | None:
@@ -52,23 +51,4 @@ def is_straight(stmt: ir.For) -> bool:
     """Whether no turn of a loop ends before its time, and its targets are a name, or a number and a name."""
     target: Any = stmt.target
     plain = isinstance(target, str) or (len(target.items) == 2 and all(isinstance(t, str) for t in target.items))
-    return plain and not _leaves_early(stmt.body)
-
-
-def _leaves_early(block: ir.Block) -> bool:
-    for stmt in block:
-        if isinstance(stmt, ir.Break | ir.Continue):
-            return True
-        if not isinstance(stmt, ir.For | ir.While) and any(map(_leaves_early, ir.blocks(stmt))):
-            return True
-    return False
-
-
-def _copied(block: ir.Block) -> list[Any]:
-    """The same statements as new objects: what is found out about a statement belongs to it alone."""
-    out: list[Any] = []
-    for stmt in block:
-        blocks = ir.blocks(stmt)
-        holder: Any = stmt
-        out.append(ir.with_blocks(stmt, tuple(tuple(_copied(b)) for b in blocks)) if blocks else replace(holder))
-    return out
+    return plain and not any(map(ir.is_exit, stmt.body))

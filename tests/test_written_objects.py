@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from adcompiler import Tangent, UnsupportedSyntaxError, pullback
+from adcompiler import Tangent, UnsupportedSyntaxError, differentiable, pullback
 from tests.promises import check, check_raises
 
 
@@ -511,3 +511,59 @@ def test_attribute_hooks():
         pullback(sets_through_a_hook, Doubling(0.7), 0.4)
     with pytest.raises(UnsupportedSyntaxError, match="hides a method"):
         pullback(hides_a_method, 0.7)
+
+
+class Scaling:
+    @differentiable
+    def __init__(self, w, *more, k=3.0, **options):
+        self.w = w
+        self.k = k
+        self.count = len(more) + len(options)
+
+    def __call__(self, x):
+        return self.w * x + self.k
+
+
+class Wider(Scaling):
+    def __init__(self, w):
+        super().__init__(w, 1.0)
+        self.extra = 5.0
+
+
+@dataclass
+class Settings:
+    a: float
+    b: float = 2.0
+
+    def __post_init__(self):
+        self.product = self.a * self.b
+
+
+def test_objects_made_of_constants():
+    """Where no derivative is stored in an object, it is made and filled all the same."""
+
+    def plain(x):
+        d = Scaling(2.0)
+        return d(x) * d.w
+
+    def arguments(x):
+        d = Scaling(2.0, *[1.0, 2.0], **{"k": 4.0}, other=5)
+        return d(x) * d.count
+
+    def inherited(x):
+        d = Wider(2.0)
+        return d(x) * d.extra
+
+    def record(x):
+        return Settings(3.0).product * x + State(2.0).total * x
+
+    def several(x):
+        for d in [Scaling(1.0), Scaling(2.0)]:
+            x = d(x)
+        return x
+
+    def method(x):
+        return Cell(3.0).scaled(2.0).squared * x
+
+    for f in (plain, arguments, inherited, record, several, method):
+        check(f, 0.7)
