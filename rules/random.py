@@ -18,6 +18,7 @@ from adcompiler.runtime.ordering import take_bar
 from adcompiler.runtime.shapes import fit, shape
 
 GENERATORS = (np.random.Generator, np.random.RandomState)
+_PLACES: tuple[Any, ...] = (np.random, *GENERATORS)
 
 
 @dataclass(frozen=True)
@@ -161,13 +162,13 @@ def permutation(self, x, axis=0):
 
 # Draws without parameters other than counts, and generators themselves
 
-for _owner in (np.random, *GENERATORS):
+for _place in _PLACES:
     non_differentiable(
-        *present("random rand randn random_sample standard_normal standard_cauchy standard_exponential", _owner),
-        *present("integers randint random_integers bytes tomaxint", _owner),
+        *present("random rand randn random_sample standard_normal standard_cauchy standard_exponential", _place),
+        *present("integers randint random_integers bytes tomaxint", _place),
         kind="number",
     )
-    non_differentiable(*present("seed get_state set_state spawn", _owner), kind="other")
+    non_differentiable(*present("seed get_state set_state spawn", _place), kind="other")
 non_differentiable(*present("ranf sample get_bit_generator set_bit_generator", np.random), kind="other")
 non_differentiable(
     *present(
@@ -175,6 +176,7 @@ non_differentiable(
     ),
     kind="object",
 )
+non_differentiable(np.random.Generator.bit_generator, kind="object")
 
 # Draws that jump, or move in no closed form
 
@@ -182,14 +184,14 @@ JUMPING = (
     "beta binomial chisquare dirichlet f geometric hypergeometric logseries multinomial multivariate_hypergeometric "
     "negative_binomial noncentral_chisquare noncentral_f poisson standard_gamma standard_t wald zipf"
 )
-for _owner in (np.random, *GENERATORS):
+for _place in _PLACES:
     refused(
-        *present(JUMPING, _owner),
+        *present(JUMPING, _place),
         why="Its draws jump as the parameters move, or move in no closed form.\n"
         "Take the parameters as constants with stop_gradient(), or differentiate the logarithm of the density instead.",
     )
     refused(
-        *present("shuffle permuted", _owner),
+        *present("shuffle permuted", _place),
         why="It writes into its argument.\nUse x[rng.permutation(len(x))].",
     )
 refused(
