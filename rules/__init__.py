@@ -1,8 +1,12 @@
 """The derivative rules. Importing this package registers all built-in ones."""
 
+from adcompiler.rules import axes as axes
+from adcompiler.rules import conversions as conversions
+from adcompiler.rules import diagonals as diagonals
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
 from adcompiler.rules import factorisations as factorisations
+from adcompiler.rules import grids as grids
 from adcompiler.rules import guarded as guarded
 from adcompiler.rules import indexing as indexing
 from adcompiler.rules import inert as inert
@@ -14,4 +18,7 @@ from adcompiler.rules import norms as norms
 from adcompiler.rules import python as python
 from adcompiler.rules import reductions as reductions
 from adcompiler.rules import registry as registry
+from adcompiler.rules import repeating as repeating
 from adcompiler.rules import shaping as shaping
+from adcompiler.rules import sorting as sorting
+from adcompiler.rules import splitting as splitting

@@ -1,0 +1,58 @@
+"""Parts of the pullbacks of functions that convert: to another dtype, to lists, to arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adcompiler.runtime.errors import NoRuleError
+from adcompiler.runtime.shapes import Shape, real, shape, zeros
+
+
+def cast_bar(c: Any, dtype: np.dtype[Any]) -> Any:
+    """The cotangent `c` of a value that was cast to `dtype`: zero if that is a dtype of whole numbers.
+
+    A cast from complex to real drops the imaginary part, and so does its adjoint. Raises NoRuleError for objects, dates
+    and text, in which the derivative would be lost.
+    """
+    if dtype.kind == "f":
+        return real(c)
+    if dtype.kind == "c":
+        return c
+    if dtype.kind not in "iub":
+        raise NoRuleError(
+            f"an array of dtype {dtype} carries no derivative, and it was made of values that do\n"
+            "Use a list, or an array of floats."
+        )
+    return zeros(shape(c), c)
+
+
+def varies(x: Any) -> bool:
+    """Whether `x` (a number, an array or nested lists) consists of floats or complex numbers."""
+    dtype = getattr(x, "dtype", None)
+    return (np.asarray(x).dtype if dtype is None else dtype).kind in "fc"
+
+
+def same_bits(x: Any, dtype: Any, cls: Any) -> Any:
+    """``x.view(dtype, cls)``; NoRuleError if it reads the bits of `x` as numbers of another dtype."""
+    if cls is None and isinstance(dtype, type) and issubclass(dtype, np.ndarray):
+        dtype, cls = None, dtype
+    given = {"dtype": dtype, "type": cls}
+    y = x.view(**{name: value for name, value in given.items() if value is not None})
+    if y.dtype != x.dtype or not isinstance(y, np.ndarray):
+        raise NoRuleError(
+            f".view() as {y.dtype} reads the bits of numbers of dtype {x.dtype}, which has no derivative\n"
+            "Use .astype() for another precision, .real and .imag for the parts of complex numbers."
+        )
+    return y
+
+
+def tolist_bar(c: Any, x_shape: Shape, dtype: Any) -> Any:
+    """The cotangent of `x`, of `dtype`, in ``x.tolist()``, from that of a list of lists, in which None is zero."""
+    if c is None:
+        return np.zeros(x_shape, dtype)
+    if not x_shape or hasattr(c, "dtype"):
+        return np.asarray(c, np.result_type(dtype, c))
+    rows = [tolist_bar(row, x_shape[1:], dtype) for row in c]
+    return np.stack(rows) if rows else np.zeros(x_shape, dtype)
