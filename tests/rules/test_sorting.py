@@ -32,7 +32,7 @@ CASES = [
     case(np.unique, distinct(3, 4), return_counts=False),
     case(np.unique, complex_normal(4)),
     case(np.unique, [2.5, 1.5]),
-    case(np.unique_values, distinct(3, 4)),
+    case(np.unique_values, distinct(3, 4), real_only=True),  # complex numbers come in no order
     case(np.unique_all, distinct(3, 4)),
     case(np.unique_counts, distinct(3, 4)),
     case(np.unique_inverse, distinct(3, 4)),
