@@ -6,11 +6,17 @@ The cotangent of nested lists is an array: to iterate over it gives their elemen
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.conversion import cast_bar, same_bits, tolist_bar
+from adcompiler.runtime.conversion import cast_bar, tolist_bar, viewed
+from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.layout import reshape
 from adcompiler.runtime.ordering import item_bar
 from adcompiler.runtime.shapes import fit
 from adcompiler.runtime.shapes import shape as shape_of
+
+OTHER_BITS = (
+    ".view() with another dtype reads the bits of the numbers, which has no derivative\n"
+    "Use .astype() for another precision, .real and .imag for the parts of complex numbers."
+)
 
 # Arrays of anything
 
@@ -166,8 +172,10 @@ def astype_method(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
 
 @rrule(np.ndarray.view, result="view", kind="like")
 def view(a, dtype=None, type=None):
-    """Opaque: raises where the bits are read as numbers of another dtype."""
-    y = same_bits(a, dtype, type)
+    """Opaque: refused where the bits are read as numbers of another dtype."""
+    y = viewed(a, dtype, type)
+    if y.dtype != a.dtype:
+        raise NoRuleError(OTHER_BITS)
 
     def pullback(y_bar):
         return y_bar, None, None

@@ -117,7 +117,7 @@ def select(condlist, choicelist, default=0):
     return y, pullback
 
 
-@rrule(np.piecewise, result="fresh", kind="like", accepts=(list, tuple))
+@rrule(np.piecewise, result="fresh", kind="number", accepts=(list, tuple))
 def piecewise(x, condlist, funclist, *args, config):
     """Opaque: there are as many pieces as the list has, numbers or functions of the elements of `x`."""
     y, found = pieces(x, condlist, funclist, args, config.rrule_via_ad)

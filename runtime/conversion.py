@@ -34,18 +34,10 @@ def varies(x: Any) -> bool:
     return (np.asarray(x).dtype if dtype is None else dtype).kind in "fc"
 
 
-def same_bits(x: Any, dtype: Any, cls: Any) -> Any:
-    """``x.view(dtype, cls)``; NoRuleError if it reads the bits of `x` as numbers of another dtype."""
-    if cls is None and isinstance(dtype, type) and issubclass(dtype, np.ndarray):
-        dtype, cls = None, dtype
+def viewed(x: Any, dtype: Any, cls: Any) -> Any:
+    """``x.view(dtype, cls)``, where NumPy takes None neither for the dtype nor for the class."""
     given = {"dtype": dtype, "type": cls}
-    y = x.view(**{name: value for name, value in given.items() if value is not None})
-    if y.dtype != x.dtype or not isinstance(y, np.ndarray):
-        raise NoRuleError(
-            f".view() as {y.dtype} reads the bits of numbers of dtype {x.dtype}, which has no derivative\n"
-            "Use .astype() for another precision, .real and .imag for the parts of complex numbers."
-        )
-    return y
+    return x.view(**{name: value for name, value in given.items() if value is not None})
 
 
 def tolist_bar(c: Any, x_shape: Shape, dtype: Any) -> Any:

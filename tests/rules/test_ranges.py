@@ -1,4 +1,4 @@
-"""Every rule of rules/grids.py against differences."""
+"""Every rule of rules/ranges.py against differences."""
 
 import numpy as np
 import pytest

@@ -7,7 +7,8 @@ import numpy as np
 from adcompiler.rules.registry import rrule
 from adcompiler.runtime.conversion import cast_bar
 from adcompiler.runtime.facts import is_static
-from adcompiler.runtime.grids import (
+from adcompiler.runtime.layout import shapes_of
+from adcompiler.runtime.ranges import (
     fractions,
     geomspace_bar,
     line_bar,
@@ -16,7 +17,6 @@ from adcompiler.runtime.grids import (
     steps,
     vander_bar,
 )
-from adcompiler.runtime.layout import shapes_of
 from adcompiler.runtime.shapes import fit
 from adcompiler.runtime.shapes import shape as shape_of
 
