@@ -12,6 +12,7 @@ from adcompiler.rules import inert as inert
 from adcompiler.rules import joining as joining
 from adcompiler.rules import linalg as linalg
 from adcompiler.rules import mathmodule as mathmodule
+from adcompiler.rules import memory as memory
 from adcompiler.rules import nanreductions as nanreductions
 from adcompiler.rules import norms as norms
 from adcompiler.rules import outside as outside

@@ -6,9 +6,9 @@ The cotangent of nested lists is an array: to iterate over it gives their elemen
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.conversion import cast_bar, tolist_bar, viewed
+from adcompiler.runtime.conversion import tolist_bar, viewed
 from adcompiler.runtime.errors import NoRuleError
-from adcompiler.runtime.layout import reshape
+from adcompiler.runtime.layout import cast_bar, reshape
 from adcompiler.runtime.ordering import item_bar
 from adcompiler.runtime.shapes import fit
 from adcompiler.runtime.shapes import shape as shape_of

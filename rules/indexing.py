@@ -1,11 +1,12 @@
 """Rules for reading elements of arrays, and for choosing them from several."""
 
 import operator
+from collections.abc import Callable
 
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.choices import choice_bars, pieces, pieces_bars
+from adcompiler.runtime.choices import along_rows, along_rows_bars, choice_bars, pieces, pieces_bars
 from adcompiler.runtime.conversion import varies
 from adcompiler.runtime.layout import layout
 from adcompiler.runtime.ordering import placed, take_along_axis_bar, take_bar
@@ -126,5 +127,21 @@ def piecewise(x, condlist, funclist, *args, config):
     def pullback(y_bar):
         x_bar, functions_bar, args_bar = pieces_bars(y_bar, found, x_shape, y_dtype, len(args))
         return x_bar, None, functions_bar, args_bar
+
+    return y, pullback
+
+
+# Functions of rows
+
+
+@rrule(np.apply_along_axis, result="fresh", kind="array", accepts=(Callable,))
+def apply_along_axis(func1d, axis, arr, *args, config):
+    """Opaque: there are as many calls as there are rows."""
+    y, found = along_rows(func1d, axis, arr, args, config.rrule_via_ad)
+    arr_shape = shape(arr)
+
+    def pullback(y_bar):
+        function_bar, arr_bar, args_bar = along_rows_bars(y_bar, found, axis, arr_shape, len(args))
+        return function_bar, None, arr_bar, args_bar
 
     return y, pullback

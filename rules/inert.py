@@ -63,7 +63,8 @@ non_differentiable(np.array_str, np.set_printoptions, np.get_printoptions, kind=
 # Conversions to whole numbers
 
 WHOLE = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_)
-non_differentiable(*WHOLE, kind="number")
+LONG = tuple(cls for cls in (np.longlong, np.ulonglong) if cls not in WHOLE)
+non_differentiable(*WHOLE, *LONG, kind="number")
 
 # Random draws without parameters other than counts
 

@@ -4,9 +4,8 @@ import numpy as np
 
 from adcompiler.rules.registry import rrule
 from adcompiler.runtime.blocks import block_bar, block_layout, concatenator_bar, concatenator_marks
-from adcompiler.runtime.conversion import cast_bar
 from adcompiler.runtime.facts import is_static
-from adcompiler.runtime.layout import layout, separate
+from adcompiler.runtime.layout import cast_bar, layout, separate
 from adcompiler.runtime.repeating import insert_marks, inserted_bar, kept_bar
 from adcompiler.runtime.shapes import ndim
 from adcompiler.runtime.shapes import shape as shape_of

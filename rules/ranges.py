@@ -5,9 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.conversion import cast_bar
 from adcompiler.runtime.facts import is_static
-from adcompiler.runtime.layout import shapes_of
+from adcompiler.runtime.layout import cast_bar, shapes_of
 from adcompiler.runtime.ranges import (
     fractions,
     geomspace_bar,

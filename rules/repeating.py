@@ -3,8 +3,8 @@
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.conversion import cast_bar, varies
-from adcompiler.runtime.layout import positions_of
+from adcompiler.runtime.conversion import varies
+from adcompiler.runtime.layout import cast_bar, positions_of
 from adcompiler.runtime.padding import MODES, STATISTICS, pad_bar, pad_value_bar, pad_widths
 from adcompiler.runtime.repeating import deleted_bar, repeat_bar, resize_bar, tile_bar
 from adcompiler.runtime.shapes import shape as shape_of

@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from adcompiler.runtime.conversion import cast_bar, varies
-from adcompiler.runtime.layout import Layout, collect
+from adcompiler.runtime.conversion import varies
+from adcompiler.runtime.layout import Layout, cast_bar, collect
 from adcompiler.runtime.scatter import scatter
 from adcompiler.runtime.shapes import Shape, broadcast, fit, shape, zeros
 from adcompiler.runtime.tangents import accumulate
@@ -88,3 +88,47 @@ def pieces_bars(c: Any, found: list[Piece], x_shape: Shape, dtype: Any, count: i
             x_bar = x_bar + scatter(elements_bar, piece.elements, x_shape)
         args_bar = [accumulate(total, bar) for total, bar in zip(args_bar, others, strict=True)]
     return x_bar, functions_bar, tuple(args_bar)
+
+
+class Rows(NamedTuple):
+    """The calls of `np.apply_along_axis`, in the order of the rows: their pullbacks, and the shape of their results."""
+
+    pullbacks: list[Callable[[Any], Any]]
+    shape: Shape
+    dtype: np.dtype[Any]
+
+
+def along_rows(
+    function: Any, axis: int, x: Any, args: tuple[Any, ...], rrule_via_ad: Callable[..., Any]
+) -> tuple[Any, Rows]:
+    """The value of ``np.apply_along_axis(function, axis, x, *args)``, and its calls."""
+    pullbacks: list[Callable[[Any], Any]] = []
+    shapes: list[Shape] = []
+
+    def recorded(row: Any, *others: Any) -> Any:
+        value, pullback = rrule_via_ad(function, row, *others)
+        pullbacks.append(pullback)
+        shapes.append(shape(value))
+        return value
+
+    y = np.apply_along_axis(recorded, axis, x, *args)
+    return y, Rows(pullbacks, shapes[0], y.dtype)
+
+
+def along_rows_bars(c: Any, found: Rows, axis: int, x_shape: Shape, count: int) -> tuple[Any, Any, Any]:
+    """The cotangents of the function, of `x` and of the `count` arguments of `np.apply_along_axis`."""
+    axis = axis % len(x_shape)
+    rank = len(found.shape)
+    # The axes of a result stand in the place of the axis; its row is found by the others.
+    c = np.moveaxis(cast_bar(c, found.dtype), range(axis, axis + rank), range(-rank, 0))
+    others = x_shape[:axis] + x_shape[axis + 1 :]
+    x_bar = zeros((*others, x_shape[axis]), c)
+    function_bar = None
+    args_bar: list[Any] = [None] * count
+    for index, pullback in zip(np.ndindex(others), found.pullbacks, strict=True):
+        own_bar, row_bar, *more = pullback(c[index])
+        function_bar = accumulate(function_bar, own_bar)
+        if row_bar is not None:
+            x_bar[index] = row_bar
+        args_bar = [accumulate(total, bar) for total, bar in zip(args_bar, more, strict=True)]
+    return function_bar, np.moveaxis(x_bar, -1, axis), tuple(args_bar)

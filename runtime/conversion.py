@@ -6,26 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.errors import NoRuleError
-from adcompiler.runtime.shapes import Shape, real, shape, zeros
-
-
-def cast_bar(c: Any, dtype: np.dtype[Any]) -> Any:
-    """The cotangent `c` of a value that was cast to `dtype`: zero if that is a dtype of whole numbers.
-
-    A cast from complex to real drops the imaginary part, and so does its adjoint. Raises NoRuleError for objects, dates
-    and text, in which the derivative would be lost.
-    """
-    if dtype.kind == "f":
-        return real(c)
-    if dtype.kind == "c":
-        return c
-    if dtype.kind not in "iub":
-        raise NoRuleError(
-            f"an array of dtype {dtype} carries no derivative, and it was made of values that do\n"
-            "Use a list, or an array of floats."
-        )
-    return zeros(shape(c), c)
+from adcompiler.runtime.shapes import Shape
 
 
 def varies(x: Any) -> bool:

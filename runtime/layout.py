@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.errors import DifferentiationError
-from adcompiler.runtime.shapes import Shape, fit, ndim, shape, zeros
+from adcompiler.runtime.errors import DifferentiationError, NoRuleError
+from adcompiler.runtime.shapes import Shape, fit, ndim, real, shape, zeros
 
 Layout = tuple[type, list[Shape]]
 
@@ -153,3 +153,29 @@ def diagonal_bar(c: Any, x_shape: Shape, offset: int, axis1: int, axis2: int) ->
 def diag_bar(c: Any, v_shape: Shape, k: int) -> Any:
     """The cotangent of `v` in ``np.diag(v, k)``, which makes a matrix of a vector and a vector of a matrix."""
     return np.diagonal(c, k) if len(v_shape) == 1 else diagonal_bar(c, v_shape, k, 0, 1)
+
+
+def gather_bar(c: Any, positions: Any, x_shape: Shape) -> Any:
+    """The cotangent of `x` in ``np.ravel(x)[positions]``: sums over the places where an element was copied to."""
+    count, positions = math.prod(x_shape), np.ravel(positions)
+    if c.dtype.kind == "c":
+        return gather_bar(c.real, positions, x_shape) + 1j * gather_bar(c.imag, positions, x_shape)
+    return np.bincount(positions, np.ravel(c), count).astype(c.dtype, copy=False).reshape(x_shape)
+
+
+def cast_bar(c: Any, dtype: np.dtype[Any]) -> Any:
+    """The cotangent `c` of a value that was cast to `dtype`: zero if that is a dtype of whole numbers.
+
+    A cast from complex to real drops the imaginary part, and so does its adjoint. Raises NoRuleError for objects, dates
+    and text, in which the derivative would be lost.
+    """
+    if dtype.kind == "f":
+        return real(c)
+    if dtype.kind == "c":
+        return c
+    if dtype.kind not in "iub":
+        raise NoRuleError(
+            f"an array of dtype {dtype} carries no derivative, and it was made of values that do\n"
+            "Use a list, or an array of floats."
+        )
+    return zeros(shape(c), c)

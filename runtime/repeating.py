@@ -7,17 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.layout import positions_of, reshape
+from adcompiler.runtime.layout import gather_bar, positions_of, reshape
 from adcompiler.runtime.scatter import scatter
 from adcompiler.runtime.shapes import Shape, zeros
-
-
-def gather_bar(c: Any, positions: Any, x_shape: Shape) -> Any:
-    """The cotangent of `x` in ``np.ravel(x)[positions]``: sums over the places where an element was copied to."""
-    count, positions = math.prod(x_shape), np.ravel(positions)
-    if c.dtype.kind == "c":
-        return gather_bar(c.real, positions, x_shape) + 1j * gather_bar(c.imag, positions, x_shape)
-    return np.bincount(positions, np.ravel(c), count).astype(c.dtype, copy=False).reshape(x_shape)
 
 
 def tile_bar(c: Any, x_shape: Shape, reps: Any) -> Any:

@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from adcompiler import NoRuleError, gradient
 from adcompiler.rules.registry import lookup
-from adcompiler.testing import case, check_rule, complex_normal, normal
+from adcompiler.testing import case, check_gradient, check_rule, complex_normal, normal
 
 CASES = [
     case(np.array, 2.5),
@@ -96,3 +97,58 @@ def test_cast_to_integers_stops_the_derivative():
         y, pullback = lookup(key)[0].function(*args)
         assert y.dtype == int
         assert pullback(np.ones(2))[0].tolist() == [0.0, 0.0]
+
+
+X = np.array([0.3, 1.7, 2.9])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.array(x, dtype=object) * 2.0,
+        lambda x: x.astype(object) * 2.0,
+        lambda x: np.full(3, x[0], dtype=object) * 2.0,
+        lambda x: np.asarray(x, dtype="O") * 2.0,
+        lambda x: x.view(np.int64) * 1.0,
+        lambda x: x.view(np.float32) * 1.0,
+        lambda x: x.tobytes(),
+        lambda x: x.base,
+        lambda x: x.byteswap(),
+    ],
+)
+def test_what_hides_the_numbers_is_refused(f):
+    """In objects, bits and bytes the derivative would be lost."""
+    with pytest.raises(NoRuleError, match=__file__):
+        gradient(lambda x: np.sum(f(x)))(X)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x.astype("float32").astype(float) * 0.0 + x.astype(complex).real,
+        lambda x: np.astype(x, np.complex128, copy=False),
+        lambda x: x.view() * x,
+        lambda x: x.tolist(),
+        lambda x: np.array(np.outer(x, x).tolist()) * x,
+        lambda x: x.tolist()[1] * x.item(0),
+        lambda x: sum(x.tolist()),
+        lambda x: np.fromiter((v * v for v in x), float),
+        lambda x: np.fromiter([v * v for v in x], float, count=2),
+        lambda x: np.array([[x[0], 2.0], [x[1], x[2]]], ndmin=3, copy=None),
+        lambda x: np.full_like(np.ones(4), x[0], shape=(2, 2)),
+        lambda x: np.require(x, requirements="F"),
+        lambda x: np.copy(a=x, order="F"),
+        lambda x: x.copy("F"),
+        lambda x: x.to_device("cpu"),
+    ],
+)
+def test_converted_in_a_compiled_function(f):
+    """Calls of other forms than the table above has."""
+    check_gradient(lambda x: f(x * 1.5), X)
+
+
+def test_lower_precision():
+    """The cotangent of what was cast passes through the lower precision, and has the type of the argument."""
+    grad = gradient(lambda x: np.sum(x.astype(np.float32) ** 2))(X)
+    assert grad.dtype == np.float64
+    np.testing.assert_allclose(grad, 2 * X, rtol=1e-6)

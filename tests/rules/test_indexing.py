@@ -5,8 +5,9 @@ import operator
 import numpy as np
 import pytest
 
+from adcompiler import gradient
 from adcompiler.rules.registry import lookup
-from adcompiler.testing import booleans, case, check_rule, complex_normal, integers, normal
+from adcompiler.testing import booleans, case, check_gradient, check_rule, complex_normal, integers, normal
 
 INDICES = [
     0,
@@ -119,3 +120,60 @@ def test_repeated_index_accumulates():
     """x[[0, 2, 2]] sends both cotangents of row 2 back to row 2."""
     _, pullback = lookup(operator.getitem)[0].function(np.zeros(3), [0, 2, 2])
     assert pullback(np.array([1.0, 10.0, 100.0]))[0].tolist() == [1.0, 0.0, 110.0]
+
+
+X = np.array([0.3, 1.7, 2.9])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, w: np.piecewise(x, [x < 1, x > 2], [lambda v: v**2 * w, np.sin, w]),
+        lambda x, w: np.piecewise(x, x < 1, [w, lambda v: v * w]),
+        lambda x, w: np.piecewise(x, [x > 0, x > 2], [lambda v, u: v**2 * u, lambda v, u: v * u], w),
+        lambda x, w: np.piecewise(x, [x > 5], [lambda v: v**2 * w]),
+        lambda x, w: np.piecewise(x, [x > 1], [lambda v: w, lambda v: np.sum(v)]),
+        lambda x, w: np.piecewise(x[0], [x[0] > 2], [w, lambda v: v * w]),
+        lambda x, w: np.piecewise(x * (1 + 1j), [x > 1], [lambda v: v * v * w, w * 1j]),
+        lambda x, w: np.apply_along_axis(lambda row: row**2 * w, 0, x),
+        lambda x, w: np.apply_along_axis(lambda row: np.sum(row) * w, -1, np.outer(x, x)),
+        lambda x, w: np.apply_along_axis(lambda row, u: np.outer(row, row) * u, 0, np.outer(x, x), w),
+        lambda x, w: np.apply_along_axis(np.cumsum, 1, np.outer(x, x)),
+        lambda x, w: np.fromfunction(lambda i, j: w * i**2 + j * x[0], (2, 3)),
+        lambda x, w: np.fromfunction(lambda i: w * i, (3,), dtype=int),
+    ],
+)
+def test_functions_of_functions(f):
+    """Their elements, what they have captured and what they are given vary."""
+    check_gradient(f, X, 1.3)
+
+
+def test_piecewise_of_integers():
+    """The result has the type of the first argument, here whole numbers, which do not vary."""
+    assert 0.0 == gradient(lambda w: np.sum(np.piecewise(np.arange(3), [np.arange(3) > 1], [w])))(1.5)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: x.take([0, 2, -7], mode="clip"),
+        lambda x: np.array([0, 1, 0]).choose([x, x * 2]),
+        lambda x: x[::-1][..., None] * x[[0, 0, 2]],
+        lambda x: np.outer(x, x)[np.ix_([0, 2], [1, 1])],
+        lambda x: np.outer(x, x)[x > 1][:, x < 2],
+        lambda x: np.outer(x, x)[np.newaxis, ..., 1, None],
+        lambda x: (np.outer(x, x)[..., None] * x)[[0, 1], :, [2, 2]],
+        lambda x: (np.outer(x, x)[..., None] * x)[[0, 1], [2, 2]],
+        lambda x: (np.outer(x, x)[..., None] * x)[:, [0, 1], [2, 2]],
+        lambda x: np.outer(x, x)[1:1],
+        lambda x: np.outer(x, x)[np.array([2, 2, 0])],
+        lambda x: x[np.nonzero(x > 1)],
+        lambda x: x[np.s_[1:]],
+        lambda x: sum(row * row[0] for row in np.outer(x, x)),
+        lambda x: [row[1] for row in np.outer(x, x)],
+        lambda x: x[np.r_[0:2, 0]],
+    ],
+)
+def test_elements_in_a_compiled_function(f):
+    """All forms of indices, and methods."""
+    check_gradient(lambda x: f(x * 1.5), X)

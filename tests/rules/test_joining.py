@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from adcompiler import DifferentiationError, gradient
 from adcompiler.rules.registry import lookup
-from adcompiler.testing import booleans, case, check_rule, complex_normal, normal
+from adcompiler.testing import booleans, case, check_gradient, check_rule, complex_normal, normal
 
 PAIRS = [[normal(2, 3), normal(2, 3)], (normal(2, 3), normal(2, 3), normal(2, 3))]
 VECTORS = [normal(3), normal(3)]
@@ -99,3 +100,47 @@ def test_unused_parts_of_a_split():
     _, pullback = lookup(np.split)[0].function(np.zeros(4), 2)
     assert pullback([None, np.ones(2)])[0].tolist() == [0.0, 0.0, 1.0, 1.0]
     assert pullback([None, None])[0].tolist() == [0.0] * 4
+
+
+X = np.array([0.3, 1.7, 2.9])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.r_[x, 1.0],
+        lambda x: np.r_[x],
+        lambda x: np.r_[x[0], 0:3, x[1:], -1:1:5j],
+        lambda x: np.r_["0,2", x, x * x],
+        lambda x: np.r_["-1,2,0", x, np.outer(x, x)],
+        lambda x: np.r_[x, np.array(x[0]), [1.5, 2.5], x[1:] * 1j],
+        lambda x: np.c_[x, x * x],
+        lambda x: np.c_[np.outer(x, x), x, [1, 2, 3]],
+        lambda x: np.r_[x.tolist()[1], 2.0, 1],
+        lambda x: np.concat([x, x * x], dtype=np.complex128),
+        lambda x: np.concatenate((x, x), 0),
+        lambda x: np.stack(arrays=[x, x * x], axis=-1),
+        lambda x: np.hstack([x, 1.5]),
+        lambda x: np.block([[x, x], [2.0, x, np.outer(x, x)[0, :2]]]),
+        lambda x: np.insert(x, [0, 2], x[1]),
+        lambda x: np.insert(arr=x, obj=1, values=x[:2]),
+        lambda x: np.append(x, x * x),
+        lambda x: sum(part[0] for part in np.split(x, 3)),
+        lambda x: np.split(x, [2, 1])[0] * x[0],
+        lambda x: np.unstack(np.outer(x, x), axis=1)[1],
+        lambda x: np.broadcast_arrays(x, np.outer(x, x))[0] * x,
+    ],
+)
+def test_joined_in_a_compiled_function(f):
+    """Calls of other forms than the tables above have."""
+    check_gradient(lambda x: f(x * 1.5), X)
+
+
+@pytest.mark.parametrize(
+    "f", [lambda x: np.r_["r", x], lambda x: np.mgrid[0 : x[0] : 5j], lambda x: np.r_[0 : x[0] : 3j]]
+)
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_indices_that_hide_a_derivative(f):
+    """Matrices, and the ends of a range."""
+    with pytest.raises(DifferentiationError):
+        gradient(lambda x: np.sum(f(x)))(X)

@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from adcompiler.testing import case, check_rule, complex_normal, normal, positive
+from adcompiler import gradient
+from adcompiler.testing import case, check_gradient, check_rule, complex_normal, normal, positive
 
 CASES = [
     case(np.meshgrid, normal(3), normal(4)),
@@ -60,3 +61,40 @@ CASES = [
 def test_rule(case):
     """The pullback is the adjoint of the derivative, and keeps the contract."""
     check_rule(case)
+
+
+X = np.array([0.3, 1.7, 2.9])
+
+
+def linspace_with_step(x):
+    points, step = np.linspace(x[0], x[1:], 4, retstep=True)
+    return points * step
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        linspace_with_step,
+        lambda x: np.linspace(x[0], x[1], 4, retstep=True)[1] * x[2],
+        lambda x: np.linspace(start=x[0], stop=2.0, num=3) * x,
+        lambda x: np.logspace(x[0], 1, 3, base=x[1]),
+        lambda x: np.geomspace(x[0], x[1], 3) * x,
+        lambda x: np.meshgrid(x, x * x, sparse=True)[1],
+        lambda x: np.vander(x, increasing=True) @ x,
+    ],
+)
+def test_ranges_in_a_compiled_function(f):
+    """Calls of other forms than the table above has."""
+    check_gradient(lambda x: f(x * 1.5), X)
+
+
+def test_whole_numbers_do_not_vary():
+    """A range of integers has steps where its ends are floats."""
+    assert 0.0 == gradient(lambda s: 1.0 * np.sum(np.arange(s, 3.2, dtype=int)))(1.5)
+    assert 0.0 == gradient(lambda s: 1.0 * np.sum(np.linspace(s, 3.2, 4, dtype=int)))(1.5)
+    assert 0.0 == gradient(lambda s: 1.0 * np.sum(np.geomspace(s, 3.2, 4, dtype=int)))(1.5)
+
+
+def test_the_step_of_one_point():
+    """It is not a number, and has no derivative."""
+    assert (0.0, 0.0) == gradient(lambda a, b: np.linspace(a, b, 1, retstep=True)[1] * 1.0, (0, 1))(1.5, 2.5)

@@ -3,7 +3,9 @@
 import numpy as np
 import pytest
 
-from adcompiler.testing import booleans, case, check_rule, complex_normal, normal
+from adcompiler import gradient
+from adcompiler.rules.registry import lookup
+from adcompiler.testing import booleans, case, check_gradient, check_rule, complex_normal, normal
 
 CASES = [
     case(np.tile, normal(3), 2),
@@ -81,3 +83,49 @@ CASES = [
 def test_rule(case):
     """The pullback is the adjoint of the derivative, and keeps the contract."""
     check_rule(case)
+
+
+X = np.array([0.3, 1.7, 2.9])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.pad(x, 1, constant_values=x[0]),
+        lambda x: np.pad(x, (1, 2), "constant", constant_values=(x[0], 2.0)),
+        lambda x: np.pad(x, 2, "linear_ramp", end_values=x[1]),
+        lambda x: np.pad(array=x, pad_width=2, mode="mean", stat_length=2),
+        lambda x: np.pad(np.outer(x, x), {0: 1}, mode="reflect", reflect_type="odd"),
+        lambda x: x.repeat([1, 0, 2]),
+        lambda x: np.repeat(a=np.outer(x, x), repeats=2, axis=1),
+        lambda x: np.tile(A=x, reps=(2, 1)),
+        lambda x: np.resize(x, (2, 2)),
+        lambda x: np.delete(x, slice(0, 2)),
+    ],
+)
+def test_repeated_in_a_compiled_function(f):
+    """Calls of other forms than the table above has."""
+    check_gradient(lambda x: f(x * 1.5), X)
+
+
+def test_padding_with_nothing():
+    """What `mode="empty"` puts around is not defined, and has no derivative."""
+    _, pullback = lookup(np.pad)[0].function(np.ones((2, 3)), ((1, 0), (2, 1)), "empty")
+    y_bar = np.arange(18.0).reshape(3, 6)
+    np.testing.assert_array_equal(pullback(y_bar)[0], y_bar[1:, 2:5])
+
+
+def test_padding_with_equal_extrema():
+    """They share."""
+    _, pullback = lookup(np.pad)[0].function(np.array([2.0, 1.0, 2.0]), (3, 0), "maximum")
+    np.testing.assert_array_equal(pullback(np.array([1.0, 1.0, 2.0, 0.0, 0.0, 0.0]))[0], [2.0, 0.0, 2.0])
+
+
+def test_padding_by_a_function():
+    """It writes into the array that it is given."""
+    assert lookup(np.pad)[0].function(np.ones(3), 1, lambda row, width, axis, options: None) is NotImplemented
+
+
+def test_padding_of_integers_does_not_vary():
+    """The constants are cut off."""
+    assert 0.0 == gradient(lambda c: 1.0 * np.sum(np.pad(np.arange(3), 1, constant_values=c)))(1.5)
