@@ -30,6 +30,10 @@ refused(
     why="It reads the bytes of the numbers as other numbers.\nUse x.astype(dtype), x.real or x.imag.",
 )
 refused(
+    np.lib.stride_tricks.as_strided,
+    why="Its strides may name any memory.\nUse np.lib.stride_tricks.sliding_window_view, np.broadcast_to or an index.",
+)
+refused(
     np.ndarray.base,
     np.ndarray.data,
     np.ndarray.ctypes,

@@ -6,7 +6,7 @@ from adcompiler.rules.registry import rrule
 from adcompiler.runtime.conversion import varies
 from adcompiler.runtime.layout import cast_bar, positions_of
 from adcompiler.runtime.padding import MODES, STATISTICS, pad_bar, pad_value_bar, pad_widths
-from adcompiler.runtime.repeating import deleted_bar, repeat_bar, resize_bar, tile_bar
+from adcompiler.runtime.repeating import deleted_bar, repeat_bar, resize_bar, tile_bar, windows_bar
 from adcompiler.runtime.shapes import shape as shape_of
 
 
@@ -28,6 +28,17 @@ def repeat(a, repeats, axis=None):
 
     def pullback(y_bar):
         return repeat_bar(y_bar, a_shape, repeats, axis), None, None
+
+    return y, pullback
+
+
+@rrule(np.lib.stride_tricks.sliding_window_view, result="view", kind="array")
+def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
+    y = np.lib.stride_tricks.sliding_window_view(x, window_shape, axis, subok=subok, writeable=writeable)
+    x_shape = shape_of(x)
+
+    def pullback(y_bar):
+        return windows_bar(y_bar, x_shape, window_shape, axis), None, None, None, None
 
     return y, pullback
 

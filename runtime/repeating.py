@@ -42,6 +42,12 @@ def resize_bar(c: Any, x_shape: Shape) -> Any:
     return reshape(np.sum(rows, axis=0), x_shape)
 
 
+def windows_bar(c: Any, x_shape: Shape, window_shape: Any, axis: Any) -> Any:
+    """The cotangent of `x` in ``np.lib.stride_tricks.sliding_window_view(x, ...)``, which shows an element in many places."""
+    windows = np.lib.stride_tricks.sliding_window_view(positions_of(x_shape), window_shape, axis)
+    return gather_bar(c, windows, x_shape)
+
+
 def deleted_bar(c: Any, positions: Any, x_shape: Shape) -> Any:
     """The cotangent of an array of `x_shape` of which only the elements at the flat `positions` are left."""
     x_bar = zeros((math.prod(x_shape),), c)

@@ -7,6 +7,8 @@ from adcompiler import gradient
 from adcompiler.rules.registry import lookup
 from adcompiler.testing import booleans, case, check_gradient, check_rule, complex_normal, normal
 
+WINDOWS = np.lib.stride_tricks.sliding_window_view
+
 CASES = [
     case(np.tile, normal(3), 2),
     case(np.tile, normal(2, 3), (2, 3)),
@@ -40,6 +42,11 @@ CASES = [
     case(np.pad, complex_normal(3), 2, mode="wrap"),
     case(np.tile, normal(2, 3), np.array([2, 1, 2])),
     case(np.tile, complex_normal(2), [2]),
+    case(WINDOWS, normal(5), 2),
+    case(WINDOWS, normal(3, 4), (2, 3)),
+    case(WINDOWS, normal(3, 4), 2, axis=0),
+    case(WINDOWS, normal(3, 4), (2, 2), (1, 1), writeable=False),
+    case(WINDOWS, complex_normal(3), 3, subok=True),
     case(np.resize, normal(2, 3), (4, 4)),
     case(np.resize, normal(2, 3), 4),
     case(np.resize, normal(2, 3), (2, 0)),
