@@ -6,6 +6,7 @@ from adcompiler.rules import diagonals as diagonals
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
 from adcompiler.rules import factorisations as factorisations
+from adcompiler.rules import grids as grids
 from adcompiler.rules import guarded as guarded
 from adcompiler.rules import indexing as indexing
 from adcompiler.rules import inert as inert
@@ -16,6 +17,7 @@ from adcompiler.rules import memory as memory
 from adcompiler.rules import nanreductions as nanreductions
 from adcompiler.rules import norms as norms
 from adcompiler.rules import outside as outside
+from adcompiler.rules import polynomials as polynomials
 from adcompiler.rules import python as python
 from adcompiler.rules import ranges as ranges
 from adcompiler.rules import reductions as reductions
