@@ -6,7 +6,7 @@ The cotangent of nested lists is an array: to iterate over it gives their elemen
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.conversion import tolist_bar, viewed
+from adcompiler.runtime.conversion import set_only, tolist_bar
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.layout import cast_bar, reshape
 from adcompiler.runtime.ordering import item_bar
@@ -51,7 +51,7 @@ def array_without_copy(object, dtype=None, *, copy=True, order="K", subok=False,
 
 @rrule(np.asarray, np.asanyarray, result="same", kind="array")
 def asarray(a, dtype=None, order=None, *, device=None, copy=None):
-    y = np.asarray(a, dtype=dtype, order=order, device=device, copy=copy)
+    y = np.asarray(a, dtype=dtype, order=order, **set_only(device=device, copy=copy))
     y_dtype = y.dtype
 
     def pullback(y_bar):
@@ -150,7 +150,7 @@ def copy_method(a, order="C"):
 
 @rrule(np.astype, result="same", kind="cast")
 def astype(x, dtype, *, copy=True, device=None):
-    y = np.astype(x, dtype, copy=copy, device=device)
+    y = np.astype(x, dtype, copy=copy, **set_only(device=device))
     y_dtype = y.dtype
 
     def pullback(y_bar):
@@ -173,7 +173,7 @@ def astype_method(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
 @rrule(np.ndarray.view, result="view", kind="like")
 def view(a, dtype=None, type=None):
     """Opaque: refused where the bits are read as numbers of another dtype."""
-    y = viewed(a, dtype, type)
+    y = a.view(**set_only(dtype=dtype, type=type))
     if y.dtype != a.dtype:
         raise NoRuleError(OTHER_BITS)
 

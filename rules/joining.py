@@ -11,6 +11,7 @@ from adcompiler.runtime.shapes import ndim
 from adcompiler.runtime.shapes import shape as shape_of
 
 CONCATENATOR = type(np.r_).__bases__[0]
+ROW_STACK = [np.row_stack] if hasattr(np, "row_stack") else []  # the older name of vstack
 
 # Arrays joined along an axis
 
@@ -48,7 +49,7 @@ def stack(arrays, axis=0, *, dtype=None, casting="same_kind"):
     return y, pullback
 
 
-@rrule(np.vstack, result="fresh", kind="array")
+@rrule(np.vstack, *ROW_STACK, result="fresh", kind="array")
 def vstack(tup, *, dtype=None, casting="same_kind"):
     y = np.vstack(tup, dtype=dtype, casting=casting)
     parts = layout(tup)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from adcompiler.rules.registry import rrule
+from adcompiler.runtime.conversion import set_only
 from adcompiler.runtime.layout import atleast_bars, broadcast_bars, read_order, reshape, shapes_of
 from adcompiler.runtime.shapes import fit
 from adcompiler.runtime.shapes import shape as shape_of
@@ -12,7 +13,7 @@ from adcompiler.runtime.shapes import shape as shape_of
 
 @rrule(np.reshape, result="same", kind="reshape")
 def reshape_function(a, shape, order="C", *, copy=None):
-    y = np.reshape(a, shape, order, copy=copy)
+    y = np.reshape(a, shape, order, **set_only(copy=copy))
     a_shape = shape_of(a)
     a_order = read_order(a, order)
 
@@ -28,7 +29,7 @@ def reshape_function(a, shape, order="C", *, copy=None):
 
 @rrule(np.ndarray.reshape, result="same", kind="reshape")
 def reshape_method(a, *shape, order="C", copy=None):
-    y = a.reshape(*shape, order=order, copy=copy)
+    y = a.reshape(*shape, order=order, **set_only(copy=copy))
     a_shape = shape_of(a)
     a_order = read_order(a, order)
 

@@ -7,6 +7,7 @@ one, the first has the cotangent.
 import numpy as np
 
 from adcompiler.rules.registry import rrule
+from adcompiler.runtime.conversion import set_only
 from adcompiler.runtime.layout import reshape
 from adcompiler.runtime.ordering import (
     difference_places,
@@ -81,7 +82,7 @@ def unique_with_counts(
     """Opaque: a tuple if there is more than the values, and `sorted` is a parameter in newer versions only."""
     if axis is not None and not sorted:
         return NotImplemented
-    unsorted = {} if sorted else {"sorted": False}
+    unsorted = set_only(sorted=None if sorted else False)
     y = np.unique(ar, return_index, return_inverse, return_counts, axis, equal_nan=equal_nan, **unsorted)
     ar_shape = shape(ar)
     several = isinstance(y, tuple)
@@ -194,7 +195,7 @@ def trim_zeros(filt, trim="fb", axis=None):
     """Opaque: `axis` is a parameter in newer versions only, and of a list the result is a list."""
     if isinstance(filt, list | tuple):
         return NotImplemented
-    y = np.trim_zeros(filt, trim) if axis is None else np.trim_zeros(filt, trim, axis)
+    y = np.trim_zeros(filt, trim, **set_only(axis=axis))
     filt_shape = shape(filt)
     starts = trim_starts(filt, shape(y), trim)
 

@@ -63,7 +63,6 @@ def dsplit(ary, indices_or_sections):
     return y, pullback
 
 
-@rrule(np.unstack, result="view", kind="tuple")
 def unstack(x, *, axis=0):
     y = np.unstack(x, axis=axis)
     x_shape = shape(x)
@@ -72,3 +71,7 @@ def unstack(x, *, axis=0):
         return unstack_bar(y_bar, x_shape, axis), None
 
     return y, pullback
+
+
+if hasattr(np, "unstack"):  # from NumPy 2.1 on
+    rrule(np.unstack, result="view", kind="tuple")(unstack)

@@ -15,10 +15,9 @@ def varies(x: Any) -> bool:
     return (np.asarray(x).dtype if dtype is None else dtype).kind in "fc"
 
 
-def viewed(x: Any, dtype: Any, cls: Any) -> Any:
-    """``x.view(dtype, cls)``, where NumPy takes None neither for the dtype nor for the class."""
-    given = {"dtype": dtype, "type": cls}
-    return x.view(**{name: value for name, value in given.items() if value is not None})
+def set_only(**options: Any) -> dict[str, Any]:
+    """Those of the keywords that are not None: NumPy takes no None for some, and its older versions have not all."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def tolist_bar(c: Any, x_shape: Shape, dtype: Any) -> Any:

@@ -43,7 +43,7 @@ def resize_bar(c: Any, x_shape: Shape) -> Any:
 
 
 def windows_bar(c: Any, x_shape: Shape, window_shape: Any, axis: Any) -> Any:
-    """The cotangent of `x` in ``np.lib.stride_tricks.sliding_window_view(x, ...)``, which shows an element in many places."""
+    """The cotangent of `x` in ``sliding_window_view(x, window_shape, axis)``, which shows an element many times."""
     windows = np.lib.stride_tricks.sliding_window_view(positions_of(x_shape), window_shape, axis)
     return gather_bar(c, windows, x_shape)
 
