@@ -16,6 +16,7 @@ from adcompiler.lattice import (
     DictOfKinds,
     Inert,
     Int,
+    IntArray,
     Kind,
     Known,
     ListOf,
@@ -290,7 +291,9 @@ class CallResolver(StreamResolver):
         """The kind of the result of a function declared without derivative."""
         operands = {str(i): k for i, k in enumerate(kinds)}
         if declared.kind == "tuple":
-            return ListOf(None, Int()) if declared.key is np.shape else Inert()
+            return ListOf(
+                None, Int() if declared.key in (np.shape, np.broadcast_shapes) else IntArray(None, self.fresh)
+            )
         kind = result_kind(declared.kind, operands, self.fresh) if declared.kind else Number(False)
         last = kinds[len(kinds) - len(expr.kwargs) :]
         typed = [k for (name, _), k in zip(expr.kwargs, last, strict=True) if name == "dtype"]

@@ -39,7 +39,7 @@ from adcompiler.lattice import (
 from adcompiler.moves import MoveResolver
 from adcompiler.resolve import Resolved
 from adcompiler.rulecalls import RuleResolver
-from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime import changes, places
 from adcompiler.shapeclasses import shapeless
 from adcompiler.spec import ANY, Path, Root
@@ -376,12 +376,13 @@ class OperationResolver(RuleResolver, MoveResolver):
             return self.rule(expr, RuleCall(lookup(key), key), (expr.value,), ())
         if is_non_differentiable(key):
             return self.apply(expr, InertCall("no derivative"), (expr.value,), (obj,), Inert())
-        callee = self.missing(
-            NoRuleError,
-            f".{name} of an array has no derivative rule",
-            "",
-            "Register one with @rrule, or use a function.",
-        )
+        what, reason = f".{name} of an array", refusal(key)
+        if reason is not None:
+            why, advice = reason.split("\n")
+            callee = self.missing(NoRuleError, f"{what} is not differentiated", why, advice)
+        else:
+            advice = "Register one with @rrule, or use a function."
+            callee = self.missing(NoRuleError, f"{what} has no derivative rule", "", advice)
         return self.apply(expr, callee, (expr.value,), (obj,), Unknown())
 
 

@@ -9,11 +9,23 @@ import gast
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.callees import Dynamic, InertCall
-from adcompiler.lattice import Array, IntArray, Kind, Known, Unknown, class_of, is_object, is_scalar, numeric
+from adcompiler.callees import Dynamic, InertCall, RuleCall
+from adcompiler.lattice import (
+    Array,
+    IntArray,
+    Kind,
+    Known,
+    Unknown,
+    can_be_active,
+    class_of,
+    is_object,
+    is_scalar,
+    numeric,
+)
 from adcompiler.objects import ObjectResolver, plain_function
 from adcompiler.parse import parse
 from adcompiler.resolve import Resolved
+from adcompiler.rules.registry import lookup
 from adcompiler.runtime.members import ABSENT, has_plain_fields, member
 
 
@@ -120,12 +132,32 @@ class OverloadResolver(ObjectResolver):
     def item(self, expr: ir.Item) -> Resolved:
         """`value[index]`; of an object, by its `__getitem__`."""
         obj = self.value(expr.value)[1]
+        ruled = self._ruled_item(expr, obj)
+        if ruled is not None:
+            return ruled
         cls = class_of(obj)
         found = member(cls, "__getitem__") if cls is not None and is_object(obj) else ABSENT
         if cls is None or plain_function(found) is None or not ir.is_atom(expr.index):
             return super().item(expr)
         self._guard_class(cls, "__getitem__", found)
         return self._on(expr, plain_function(found), (expr.value, expr.index))
+
+    def _ruled_item(self, expr: ir.Item, obj: Kind | None) -> Resolved | None:
+        """`np.r_[...]`: an index into a known object whose class has a rule for it, if the index may be active."""
+        key = getattr(type(obj.value), "__getitem__", None) if isinstance(obj, Known) else None
+        rules = lookup(key) if key is not None else ()
+        if not rules or not self._may_be_active(expr.index):
+            return None
+        parts = expr.index.items if isinstance(expr.index, ir.Seq) else (expr.index,)
+        if any(isinstance(part, ir.Slice) and self._may_be_active(part) for part in parts):
+            return None
+        made = tuple(self._made(_slice_call(part)) if isinstance(part, ir.Slice) else part for part in parts)
+        index = self._made(ir.Seq("tuple", made)) if isinstance(expr.index, ir.Seq) else made[0]
+        return self.rule(expr, RuleCall(rules, key), (expr.value, index), ())
+
+    def _may_be_active(self, expr: ir.Expr) -> bool:
+        parts = [e for e in ir.walk(expr) if ir.is_atom(e) and not isinstance(e, ir.Const)]
+        return any(can_be_active(self.value(e)[1]) for e in parts)
 
     def iterated(self, source: ir.Expr, kind: Kind | None) -> ir.Expr:
         """What a loop over an object runs over, if its `__iter__` is no more than `return iter(self.items)`."""
@@ -167,6 +199,12 @@ _BINARY = {
     "<": ("__lt__", "__gt__"), "<=": ("__le__", "__ge__"), ">": ("__gt__", "__lt__"), ">=": ("__ge__", "__le__"),
 }  # fmt: skip
 _UNARY = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
+
+
+def _slice_call(part: ir.Slice) -> ir.Call:
+    """A slice as the call that makes it."""
+    ends = (part.lower, part.upper, part.step)
+    return ir.Call(ir.Static(slice, "slice"), tuple(ir.Const(None) if end is None else end for end in ends))
 
 
 def _type_of(kind: Kind | None) -> type | None:

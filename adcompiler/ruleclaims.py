@@ -51,7 +51,7 @@ def _expected_shape(call: "Application") -> tuple[int, ...] | None:
         axis, keepdims = values.get("axis"), values.get("keepdims", False)
         kept = kept_shape(np.shape(next(iter(values.values()))), axis)
         return kept if keepdims else _without_axes(kept, axis)
-    return np.shape(next(iter(values.values()))) if kind == "like" else None
+    return np.shape(next(iter(values.values()))) if kind in ("like", "cast") else None
 
 
 def _without_axes(kept: tuple[int, ...], axis: Any) -> tuple[int, ...]:

@@ -155,6 +155,18 @@ def _like(operands: Operands, fresh: Hashable) -> Kind:
     return Number(_all_real(operands), fresh)
 
 
+def _cast(operands: Operands, fresh: Hashable) -> Kind:
+    """A number or array in another dtype: of the same shape."""
+    kind, dtype = _like(operands, fresh), operands.get("dtype")
+    if not isinstance(kind, Array | Number):
+        return kind
+    try:
+        real = isinstance(dtype, Known) and np.dtype(dtype.value).kind != "c"
+    except (TypeError, ValueError):
+        real = False
+    return replace(kind, real=real)
+
+
 def _array(ndim: int | None) -> Callable[[Operands, Hashable], Kind]:
     return lambda operands, fresh: Array(ndim, _all_real(operands), fresh)
 
@@ -291,6 +303,8 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "array_real": lambda operands, fresh: Array(None, True, fresh),
     "array1": _array(1),
     "array2": _array(2),
+    "cast": _cast,
+    "any": lambda operands, fresh: Unknown(),
     "transpose": _transpose,
     "matmul": _matmul,
     "getitem": _getitem,

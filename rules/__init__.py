@@ -1,5 +1,8 @@
 """The derivative rules. Importing this package registers all built-in ones."""
 
+from adcompiler.rules import axes as axes
+from adcompiler.rules import conversions as conversions
+from adcompiler.rules import diagonals as diagonals
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
 from adcompiler.rules import factorisations as factorisations
@@ -10,12 +13,17 @@ from adcompiler.rules import inert as inert
 from adcompiler.rules import joining as joining
 from adcompiler.rules import linalg as linalg
 from adcompiler.rules import mathmodule as mathmodule
+from adcompiler.rules import memory as memory
 from adcompiler.rules import nanreductions as nanreductions
 from adcompiler.rules import norms as norms
 from adcompiler.rules import outside as outside
 from adcompiler.rules import polynomials as polynomials
 from adcompiler.rules import python as python
 from adcompiler.rules import random as random
+from adcompiler.rules import ranges as ranges
 from adcompiler.rules import reductions as reductions
 from adcompiler.rules import registry as registry
+from adcompiler.rules import repeating as repeating
 from adcompiler.rules import shaping as shaping
+from adcompiler.rules import sorting as sorting
+from adcompiler.rules import splitting as splitting

@@ -70,7 +70,7 @@ def draw_rule(name: str, draw: Draw, function: Any) -> Callable[..., Any]:
         y = function(generator, *values, given["size"])
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
-            e = None if before is None else getattr(replayed(generator, before), name)(*draw.standard, shape(y))
+            e = None if before is None else getattr(replayed(generator, before), name)(*(draw.standard or ()), shape(y))
             partials = draw.partials(e, y, *values)
             bars = [
                 fit(y_bar * slope, shape(value)) if on else None

@@ -1,0 +1,62 @@
+"""What reads or writes the memory of an array: refused, or without derivative."""
+
+import numpy as np
+
+from adcompiler.rules.registry import non_differentiable, refused
+
+# Writing
+
+refused(
+    np.ndarray.fill,
+    np.ndarray.put,
+    np.ndarray.setfield,
+    why="It writes into the array.\nMake a new one: np.full, np.where or np.concatenate of parts.",
+)
+refused(np.ndarray.sort, why="It writes into the array.\nUse np.sort(x), which makes a new one.")
+refused(np.ndarray.partition, why="It writes into the array.\nUse np.partition(x, kth), which makes a new one.")
+refused(np.ndarray.resize, why="It writes into the array.\nUse np.resize(x, shape), or x.reshape(shape).")
+
+# Reading
+
+refused(
+    np.ndarray.tobytes,
+    np.ndarray.dumps,
+    why="It gives the numbers as bytes, in which the derivative would be lost.\n"
+    "Use the array itself, or stop_gradient(x) if the bytes are only a key.",
+)
+refused(
+    np.ndarray.byteswap,
+    np.ndarray.getfield,
+    why="It reads the bytes of the numbers as other numbers.\nUse x.astype(dtype), x.real or x.imag.",
+)
+refused(
+    np.lib.stride_tricks.as_strided,
+    why="Its strides may name any memory.\nUse np.lib.stride_tricks.sliding_window_view, np.broadcast_to or an index.",
+)
+refused(
+    np.ndarray.base,
+    np.ndarray.data,
+    np.ndarray.ctypes,
+    why="It gives away the memory of the array.\nUse the array itself, or stop_gradient(x) if no derivative is wanted.",
+)
+
+# Files, flags and places, which hold no derivative
+
+non_differentiable(np.ndarray.dump, np.ndarray.tofile, np.ndarray.setflags, np.ndarray.device, kind="other")
+
+# Functions that call Python for each number, row or axis
+
+refused(
+    np.apply_over_axes,
+    why="It calls a function for one axis after another.\nCall the function in a loop over the axes.",
+)
+refused(
+    np.frompyfunc,
+    why="It calls Python once for each number, and gives an array of objects or a guess of their type.\n"
+    "Write it with operations on whole arrays (np.where for a choice), or as a loop.",
+)
+refused(
+    np.intersect1d,
+    why="Its result exists only where two numbers are exactly equal, so nothing near it says how it changes.\n"
+    "Find the positions with np.isin, and index with them.",
+)
