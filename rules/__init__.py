@@ -13,5 +13,6 @@ from adcompiler.rules import nanreductions as nanreductions
 from adcompiler.rules import norms as norms
 from adcompiler.rules import python as python
 from adcompiler.rules import reductions as reductions
+from adcompiler.rules import reductions_general as reductions_general
 from adcompiler.rules import registry as registry
 from adcompiler.rules import shaping as shaping

@@ -93,7 +93,7 @@ def middle(x: Any, axis: Axis, higher: bool) -> Any:
     count = axis_count(x, axis)
     if not count or not x.size:
         return np.full(kept, np.nan)
-    axes = _axes(axis, x.ndim)
+    axes = axes_of(axis, x.ndim)
     rows = np.moveaxis(x, axes, range(-len(axes), 0)).reshape((-1, count))
     ranks = (count // 2 if higher else (count - 1) // 2, count - 1)
     ordered = np.partition(rows, ranks, axis=-1)  # nan comes last
@@ -111,7 +111,7 @@ def product_of_others(x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
     if np.all((size >= limits.tiny) & (size <= limits.max)):
         return keep_dims(y, axis, keepdims) / x
     x = np.asarray(x)
-    axes = _axes(axis, x.ndim)
+    axes = axes_of(axis, x.ndim)
     last = tuple(range(-len(axes), 0))
     moved = np.moveaxis(x, axes, last)
     lead = moved.shape[: x.ndim - len(axes)]
@@ -162,7 +162,7 @@ def average_bar_a(c: Any, weights: Any, a_shape: Shape, axis: Axis, keepdims: bo
     """The cotangent of `a` in ``np.average(a, axis, weights)``."""
     if weights is None:
         return expand(c / (count_of(a_shape, axis) or 1), a_shape, axis, keepdims)
-    spread = np.conj(_spread_weights(weights, a_shape, axis))
+    spread = np.conj(spread_weights(weights, a_shape, axis))
     return keep_dims(c, axis, keepdims) * spread / spread.sum(axis=axis, keepdims=True)
 
 
@@ -170,27 +170,38 @@ def average_bar_weights(c: Any, y: Any, a: Any, weights: Any, lengths: Shape, ax
     """The cotangent of `weights`, of shape `lengths`, in ``y = np.average(a, axis, weights)``."""
     if weights is None:
         return None
-    spread = _spread_weights(weights, shape(a), axis)
+    spread = spread_weights(weights, shape(a), axis)
     deviation = np.conj((a - keep_dims(y, axis, keepdims)) / spread.sum(axis=axis, keepdims=True))
-    bar = keep_dims(c, axis, keepdims) * deviation
+    return _gathered_weights(keep_dims(c, axis, keepdims) * deviation, lengths, axis)
+
+
+def weight_sum_bar(c: Any, a_shape: Shape, weights: Any, lengths: Shape, axis: Axis, keepdims: bool) -> Any:
+    """The cotangent of `weights`, of shape `lengths`, in the sum of the weights that `np.average` returns."""
+    if weights is None or c is None:
+        return None
+    return _gathered_weights(expand(c, a_shape, axis, keepdims), lengths, axis)
+
+
+def _gathered_weights(bar: Any, lengths: Shape, axis: Axis) -> Any:
+    """The cotangent of weights of shape `lengths`, from that of the weight of every element: undoes the spreading."""
     if bar.shape == lengths:
         return bar
-    axes = _axes(axis, bar.ndim)
+    axes = axes_of(axis, bar.ndim)
     bar = bar.sum(axis=tuple(other for other in range(bar.ndim) if other not in axes))
     return np.transpose(bar, np.argsort(np.argsort(axes)))
 
 
-def _spread_weights(weights: Any, a_shape: Shape, axis: Axis) -> Any:
+def spread_weights(weights: Any, a_shape: Shape, axis: Axis) -> Any:
     """`weights`, given for the elements along `axis`, for every element of an array of `a_shape`."""
     weights = np.asarray(weights)
     if weights.shape == a_shape:
         return weights
-    axes = _axes(axis, len(a_shape))
+    axes = axes_of(axis, len(a_shape))
     kept = [n if other in axes else 1 for other, n in enumerate(a_shape)]
     return np.broadcast_to(np.transpose(weights, np.argsort(axes)).reshape(kept), a_shape)
 
 
-def _axes(axis: Axis, rank: int) -> tuple[int, ...]:
+def axes_of(axis: Axis, rank: int) -> tuple[int, ...]:
     """`axis` as a tuple of axes counted from 0."""
     if axis is None:
         return tuple(range(rank))

@@ -46,6 +46,8 @@ CASES = [
     case(np.prod, np.array([2.0, 0.0, 3.0])),
     case(np.var, normal(3, 5), axis=1, ddof=1),
     case(np.std, normal(3, 5), axis=0, ddof=1, keepdims=True),
+    case(np.var, normal(3, 5), axis=1, ddof=0.5),
+    case(np.std, normal(3, 5), ddof=0.5),
     case(np.average, normal(3, 4), weights=positive(3, 4)),
     case(np.average, normal(3, 4), axis=1, weights=positive(4)),
     case(np.average, normal(3, 4), axis=-1, weights=positive(4), keepdims=True),
@@ -147,6 +149,11 @@ def test_product_that_overflows():
         bar = pulled_back(np.prod, np.array([1e200, 1e200, 2.0]))
     assert bar.tolist() == [2e200, 2e200, np.inf]
     assert pulled_back(np.prod, np.array([np.inf, 2.0])).tolist() == [2.0, np.inf]
+
+
+def test_product_that_has_no_cotangent():
+    """A zero cotangent stays zero where the product of the others is infinite."""
+    assert pulled_back(np.prod, np.array([np.inf, 2.0]), y_bar=0.0).tolist() == [0.0, 0.0]
 
 
 def test_product_that_underflows():
