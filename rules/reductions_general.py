@@ -46,10 +46,10 @@ def sum_general(a, axis=None, dtype=None, *, keepdims=False, initial=None, where
 @rrule(np.mean, np.ndarray.mean, result="fresh", kind="reduction", general=True)
 def mean_general(a, axis=None, dtype=None, *, keepdims=False, where=True):
     y = np.mean(a, axis=axis, keepdims=keepdims, **given(dtype=dtype, where=where))
-    y_dtype = dtype_of(y)
+    a_shape, y_dtype = shape(a), dtype_of(y)
 
     def pullback(y_bar):
-        return mean_bar(y_bar, a, y_dtype, axis, keepdims, where), None, None, None, None
+        return mean_bar(y_bar, a_shape, y_dtype, axis, keepdims, where), None, None, None, None
 
     return y, pullback
 
@@ -58,10 +58,9 @@ def mean_general(a, axis=None, dtype=None, *, keepdims=False, where=True):
 def prod_general(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=True):
     y = np.prod(a, axis=axis, keepdims=keepdims, **given(dtype=dtype, initial=initial, where=where))
     y_dtype = dtype_of(y)
-    taken = factors(a, y_dtype, where)
 
     def pullback(y_bar):
-        c = cast_bar(y_bar, y_dtype)
+        c, taken = cast_bar(y_bar, y_dtype), factors(a, y_dtype, where)
         a_bar = masked(product_bar(c, taken, initial, axis, keepdims), where)
         initial_bar = scalar_bar(c * conj(np.prod(taken, axis=axis, keepdims=keepdims)), initial)
         return a_bar, None, None, None, initial_bar, None
@@ -104,21 +103,20 @@ def var_general(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True,
     options = given(dtype=dtype, where=where, mean=mean, correction=correction)
     y = np.var(a, axis=axis, ddof=ddof, keepdims=keepdims, **options)
     a_shape, y_dtype = shape(a), dtype_of(y)
-    freedom = selected_freedom(a, y_dtype, axis, keepdims, where, ddof, correction)
+    freedom = selected_freedom(a_shape, y_dtype, axis, keepdims, where, ddof, correction)
 
     def pullback(y_bar):
         c = cast_bar(y_bar, y_dtype) / freedom
         distance_bar = deviation_bar(2 * c, a, mean, axis, keepdims, where)
-        freedom_bar = c * y
         return (
             fit(distance_bar, a_shape),
             None,
             None,
-            scalar_bar(freedom_bar, ddof),
+            scalar_bar(c * y, ddof),
             None,
             None,
             given_mean_bar(distance_bar, mean),
-            scalar_bar(freedom_bar, correction),
+            scalar_bar(c * y, correction),
         )
 
     return y, pullback
@@ -129,21 +127,20 @@ def std_general(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True,
     options = given(dtype=dtype, where=where, mean=mean, correction=correction)
     y = np.std(a, axis=axis, ddof=ddof, keepdims=keepdims, **options)
     a_shape, y_dtype = shape(a), dtype_of(y)
-    freedom = selected_freedom(a, y_dtype, axis, keepdims, where, ddof, correction)
+    freedom = selected_freedom(a_shape, y_dtype, axis, keepdims, where, ddof, correction)
 
     def pullback(y_bar):
         c = cast_bar(y_bar, y_dtype) / freedom
         distance_bar = deviation_bar(divide_singular(c, y), a, mean, axis, keepdims, where)
-        freedom_bar = 0.5 * c * y
         return (
             fit(distance_bar, a_shape),
             None,
             None,
-            scalar_bar(freedom_bar, ddof),
+            scalar_bar(0.5 * c * y, ddof),
             None,
             None,
             given_mean_bar(distance_bar, mean),
-            scalar_bar(freedom_bar, correction),
+            scalar_bar(0.5 * c * y, correction),
         )
 
     return y, pullback

@@ -39,21 +39,6 @@ def degrees_of_freedom(x: Any, axis: Axis, ddof: float) -> float:
     return count if count > 0 else math.nan
 
 
-def nan_freedom(x: Any, y: Any, axis: Axis, keepdims: bool, ddof: float) -> Any:
-    """`degrees_of_freedom` of the elements of `x` that are not nan, in the dtype of the moment `y`."""
-    dtype = np.real(y).dtype
-    count = np.sum(~np.isnan(x), axis=axis, keepdims=keepdims, dtype=dtype) - ddof
-    return np.where(count > 0, count, dtype.type(np.nan))
-
-
-def nan_deviation(x: Any, axis: Axis) -> Any:
-    """The distance of `x` from its mean over `axis`, nan left out of the mean and 0 in the distance."""
-    left_out = np.isnan(x)
-    total = np.sum(np.where(left_out, 0, x), axis=axis, keepdims=True)
-    count = np.sum(~left_out, axis=axis, keepdims=True, dtype=total.dtype)
-    return np.where(left_out, 0, x - total / np.maximum(count, 1))
-
-
 def tie_hits(x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
     """Where `x` attains its extremum `y` over `axis`, as a mask; the elements that are nan where `y` is nan."""
     hit = np.equal(x, keep_dims(y, axis, keepdims))

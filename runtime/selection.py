@@ -11,15 +11,12 @@ import numpy as np
 from adcompiler.runtime.elementary import multiply_strong
 from adcompiler.runtime.guarded import masked
 from adcompiler.runtime.layout import cast_bar
-from adcompiler.runtime.reduction import axis_count, keep_dims, product_of_others, tie_hits
-from adcompiler.runtime.shapes import Axis, conj, dtype_of, expand, fit, shape
+from adcompiler.runtime.reduction import count_of, keep_dims, product_of_others, tie_hits
+from adcompiler.runtime.shapes import Axis, Shape, conj, dtype_of, expand, fit, shape
 
 
-def given(
-    *, dtype: Any = None, initial: Any = None, where: Any = True, mean: Any = None, correction: Any = None
-) -> Any:
+def given(*, where: Any = True, **options: Any) -> dict[str, Any]:
     """The keywords that a call gives: array libraries do not take all of them, even with their default."""
-    options = {"dtype": dtype, "initial": initial, "mean": mean, "correction": correction}
     found = {name: value for name, value in options.items() if value is not None}
     return found if where is True else {**found, "where": where}
 
@@ -47,32 +44,34 @@ def _is_constant(x: Any) -> bool:
 # Sums and means
 
 
-def sum_bar(c: Any, lengths: Any, dtype: Any, axis: Axis, keepdims: bool, where: Any) -> Any:
+def sum_bar(c: Any, lengths: Shape, dtype: Any, axis: Axis, keepdims: bool, where: Any) -> Any:
     """The cotangent of an array, with the shape `lengths`, in a sum of `dtype` over `axis`."""
     return select(expand(cast_bar(c, dtype), lengths, axis, keepdims), where)
 
 
-def selected_count(a: Any, dtype: Any, axis: Axis, keepdims: bool, where: Any) -> Any:
-    """How many elements of `a` a reduction over `axis` puts together, in the precision of `dtype`."""
+def selected_count(lengths: Shape, dtype: Any, axis: Axis, keepdims: bool, where: Any) -> Any:
+    """How many elements a reduction over `axis` puts together, in the precision of `dtype`."""
     if where is True:
-        return axis_count(a, axis)
+        return count_of(lengths, axis)
     real = np.finfo(dtype).dtype if np.dtype(dtype).kind in "fc" else float
-    return np.sum(np.broadcast_to(where, shape(a)), axis=axis, keepdims=keepdims, dtype=real)
+    return np.sum(np.broadcast_to(where, lengths), axis=axis, keepdims=keepdims, dtype=real)
 
 
-def mean_bar(c: Any, a: Any, dtype: Any, axis: Axis, keepdims: bool, where: Any) -> Any:
-    """The cotangent of `a` in a mean of `dtype` over `axis`."""
-    count = selected_count(a, dtype, axis, keepdims, where)
+def mean_bar(c: Any, lengths: Shape, dtype: Any, axis: Axis, keepdims: bool, where: Any) -> Any:
+    """The cotangent of an array, with the shape `lengths`, in a mean of `dtype` over `axis`."""
+    count = selected_count(lengths, dtype, axis, keepdims, where)
     count = (count or 1) if where is True else np.maximum(count, 1)
-    return sum_bar(c / count, shape(a), dtype, axis, keepdims, where)
+    return sum_bar(c / count, lengths, dtype, axis, keepdims, where)
 
 
 # Moments
 
 
-def selected_freedom(a: Any, dtype: Any, axis: Axis, keepdims: bool, where: Any, ddof: Any, correction: Any) -> Any:
+def selected_freedom(
+    lengths: Shape, dtype: Any, axis: Axis, keepdims: bool, where: Any, ddof: Any, correction: Any
+) -> Any:
     """The divisor of a variance of `dtype` over `axis`; nan where there are too few elements."""
-    count = selected_count(a, dtype, axis, keepdims, where) - (ddof if correction is None else correction)
+    count = selected_count(lengths, dtype, axis, keepdims, where) - (ddof if correction is None else correction)
     if where is True:
         return count if count > 0 else math.nan
     return np.where(count > 0, count, count.dtype.type(np.nan))
@@ -85,7 +84,7 @@ def deviation(a: Any, mean: Any, axis: Axis, where: Any) -> Any:
     if where is True:
         return a - np.mean(a, axis=axis, keepdims=True)
     total = np.sum(np.where(where, a, 0), axis=axis, keepdims=True)
-    return a - total / np.maximum(selected_count(a, total.dtype, axis, True, where), 1)
+    return a - total / np.maximum(selected_count(shape(a), total.dtype, axis, True, where), 1)
 
 
 def deviation_bar(c: Any, a: Any, mean: Any, axis: Axis, keepdims: bool, where: Any) -> Any:
