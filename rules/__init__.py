@@ -16,4 +16,5 @@ from adcompiler.rules import quantiles as quantiles
 from adcompiler.rules import reductions as reductions
 from adcompiler.rules import reductions_general as reductions_general
 from adcompiler.rules import registry as registry
+from adcompiler.rules import running as running
 from adcompiler.rules import shaping as shaping

@@ -12,7 +12,8 @@ from adcompiler.runtime.elementary import multiply_strong
 from adcompiler.runtime.guarded import masked
 from adcompiler.runtime.layout import cast_bar
 from adcompiler.runtime.reduction import count_of, keep_dims, product_of_others, tie_hits
-from adcompiler.runtime.shapes import Axis, Shape, conj, dtype_of, expand, fit, shape
+from adcompiler.runtime.shapes import Axis, Shape, conj, expand, fit, shape
+from adcompiler.runtime.walk import is_constant
 
 
 def given(*, where: Any = True, **options: Any) -> dict[str, Any]:
@@ -32,13 +33,8 @@ def select(c: Any, where: Any) -> Any:
 
 
 def scalar_bar(c: Any, x: Any) -> Any:
-    """The cotangent `c`, summed, of a number `x` that entered every element of a result; None for an int or None."""
-    return None if _is_constant(x) else fit(c, shape(x))
-
-
-def _is_constant(x: Any) -> bool:
-    """Whether `x` has no cotangent: None, an int, or an array of such."""
-    return x is None or isinstance(x, int) or np.dtype(dtype_of(x)).kind not in "fc"
+    """The cotangent `c`, summed, of a number `x` that entered every element of a result; None if it is a constant."""
+    return None if is_constant(x) else fit(c, shape(x))
 
 
 # Sums and means
@@ -94,7 +90,7 @@ def deviation_bar(c: Any, a: Any, mean: Any, axis: Axis, keepdims: bool, where: 
 
 def given_mean_bar(deviation_bar: Any, mean: Any) -> Any:
     """The cotangent of a given mean, from that of the distances from it."""
-    return None if _is_constant(mean) else -fit(deviation_bar, shape(mean))
+    return None if is_constant(mean) else -fit(deviation_bar, shape(mean))
 
 
 # Extrema
