@@ -1,5 +1,7 @@
 """The derivative rules. Importing this package registers all built-in ones."""
 
+from adcompiler.rules import counting as counting
+from adcompiler.rules import covariance as covariance
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
 from adcompiler.rules import factorisations as factorisations

@@ -93,9 +93,9 @@ def nancumprod(a, axis=None, dtype=None):
 
 
 @rrule(np.diff, result="same", kind="array", general=True)
-def diff_general(a, n=1, axis=-1, prepend=np._NoValue, append=np._NoValue):
+def diff_general(a, n=1, axis=-1, prepend=None, append=None):
     """With values before and after; a number stands for a slice of equal ones."""
-    y = np.diff(a, n, axis, prepend, append)
+    y = np.diff(a, n, axis, **given(prepend=prepend, append=append))
 
     def pullback(y_bar):
         bars = joined_diff_bars(y_bar, a, prepend, append, n, axis)

@@ -52,13 +52,13 @@ def joined_diff_bars(c: Any, x: Any, prepend: Any, append: Any, n: int, axis: in
 
 
 def _length(end: Any, axis: int) -> int:
-    if end is np._NoValue:
+    if end is None:
         return 0
     return shape(end)[axis] if ndim(end) else 1
 
 
 def _end_bar(c: Any, end: Any) -> Any:
-    return None if end is np._NoValue or is_constant(end) else fit(c, shape(end))
+    return None if is_constant(end) else fit(c, shape(end))
 
 
 def flat_diff_bar(c: Any, lengths: Shape, before: Any, after: Any) -> Any:
