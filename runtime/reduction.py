@@ -201,15 +201,15 @@ def midpoints(y: Any, axis: int) -> Any:
 
 def trapezoid_bar_y(c: Any, y_shape: Shape, x: Any, dx: Any, axis: int) -> Any:
     """The cotangent of `y` in ``np.trapezoid(y, x, dx, axis)``: half the widths of the intervals on both sides."""
-    axis = axis % len(y_shape)
-    if not y_shape[axis]:
+    along = axis % len(y_shape)
+    if not y_shape[along]:
         return np.zeros(y_shape)
-    between = tuple(n - 1 if a == axis else n for a, n in enumerate(y_shape))
-    bar = np.broadcast_to(0.5 * keep_dims(c, axis, False) * conj(_widths(x, dx, len(y_shape), axis)), between)
+    between = tuple(n - 1 if a == along else n for a, n in enumerate(y_shape))
+    bar = fit(0.5 * keep_dims(c, axis, False) * conj(_widths(x, dx, len(y_shape), axis)), between)
     ends = [(0, 0)] * len(y_shape)
-    ends[axis] = (1, 1)
+    ends[along] = (1, 1)
     bar = np.pad(bar, ends)
-    low, high = (tuple(cut if a == axis else slice(None) for a in range(len(y_shape))) for cut in _ENDS)
+    low, high = (tuple(cut if a == along else slice(None) for a in range(len(y_shape))) for cut in _ENDS)
     return bar[low] + bar[high]
 
 
@@ -234,4 +234,4 @@ def _widths(x: Any, dx: Any, rank: int, axis: int) -> Any:
         return dx
     if ndim(x) > 1:
         return np.diff(x, axis=axis)
-    return np.diff(x).reshape([-1 if a == axis else 1 for a in range(rank)])
+    return np.diff(x).reshape([-1 if a == axis % rank else 1 for a in range(rank)])
