@@ -13,6 +13,7 @@ from adcompiler.rules import linalg as linalg
 from adcompiler.rules import mathmodule as mathmodule
 from adcompiler.rules import nanreductions as nanreductions
 from adcompiler.rules import norms as norms
+from adcompiler.rules import outside as outside
 from adcompiler.rules import python as python
 from adcompiler.rules import quantiles as quantiles
 from adcompiler.rules import reductions as reductions
