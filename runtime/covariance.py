@@ -12,7 +12,7 @@ import numpy as np
 
 from adcompiler.runtime.elementary import divide_singular, multiply_strong
 from adcompiler.runtime.layout import cast_bar
-from adcompiler.runtime.shapes import ndim, shape
+from adcompiler.runtime.shapes import ndim, shape, zeros
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,8 @@ def observations(
 ) -> Observations:
     """What `np.cov` computes from, given the same arguments; the divisor is nan if there are too few of them."""
     rows = _rows(m, rowvar)
-    rows = rows if y is None else np.concatenate([rows, _rows(y, _in_rows(y, rowvar))])
+    # Where there is no first variable NumPy looks at no other.
+    rows = rows if y is None or not len(rows) else np.concatenate([rows, _rows(y, _in_rows(y, rowvar))])
     rows = rows.astype(np.result_type(rows, float) if dtype is None else dtype, copy=False)
     ddof = int(not bias) if ddof is None else ddof
     given = [np.asarray(w, dtype=float) if isinstance(w, list) else w for w in (fweights, aweights)]
@@ -61,6 +62,8 @@ def _in_rows(y: Any, rowvar: bool) -> bool:
 def observation_bars(c: Any, found: Observations, m: Any, y: Any, rowvar: bool) -> tuple[Any, Any]:
     """The cotangents of `m` and `y` in their covariance, of which `c` is the cotangent."""
     x = found.centred
+    if not len(x):
+        return zeros(shape(m), c), None if y is None else zeros(shape(y), c)
     c = np.reshape(c, (len(x), len(x)))
     weighted = x if found.weights is None else x * found.weights
     bar = (multiply_strong(c + np.conj(c.T), 1 / found.divisor)) @ weighted
