@@ -30,7 +30,7 @@ from adcompiler.runtime.shapes import conj, dtype_of, fit, shape
 # Sums, means and products
 
 
-@rrule(np.nansum, result="fresh", kind="reduction")
+@rrule(np.nansum, result="fresh", kind="reduction", flat=("where",))
 def nansum(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=True):
     y = np.nansum(a, axis=axis, keepdims=keepdims, **given(dtype=dtype, initial=initial, where=where))
     a_shape, y_dtype = shape(a), dtype_of(y)
@@ -43,7 +43,7 @@ def nansum(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=True
     return y, pullback
 
 
-@rrule(np.nanmean, result="fresh", kind="reduction")
+@rrule(np.nanmean, result="fresh", kind="reduction", flat=("where",))
 def nanmean(a, axis=None, dtype=None, *, keepdims=False, where=True):
     y = np.nanmean(a, axis=axis, keepdims=keepdims, **given(dtype=dtype, where=where))
     a_shape, y_dtype = shape(a), dtype_of(y)
@@ -55,7 +55,7 @@ def nanmean(a, axis=None, dtype=None, *, keepdims=False, where=True):
     return y, pullback
 
 
-@rrule(np.nanprod, result="fresh", kind="reduction")
+@rrule(np.nanprod, result="fresh", kind="reduction", flat=("where",))
 def nanprod(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=True):
     y = np.nanprod(a, axis=axis, keepdims=keepdims, **given(dtype=dtype, initial=initial, where=where))
     y_dtype = dtype_of(y)
@@ -73,7 +73,7 @@ def nanprod(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=Tru
 # Extrema
 
 
-@rrule(np.nanmax, result="fresh", kind="reduction")
+@rrule(np.nanmax, result="fresh", kind="reduction", flat=("where",))
 def nanmax(a, axis=None, *, keepdims=False, initial=None, where=True):
     y = np.nanmax(a, axis=axis, keepdims=keepdims, **given(initial=initial, where=where))
     hits, first = selected_hits(a, y, axis, keepdims, numbers(a, where)), initial_hits(initial, y)
@@ -85,7 +85,7 @@ def nanmax(a, axis=None, *, keepdims=False, initial=None, where=True):
     return y, pullback
 
 
-@rrule(np.nanmin, result="fresh", kind="reduction")
+@rrule(np.nanmin, result="fresh", kind="reduction", flat=("where",))
 def nanmin(a, axis=None, *, keepdims=False, initial=None, where=True):
     y = np.nanmin(a, axis=axis, keepdims=keepdims, **given(initial=initial, where=where))
     hits, first = selected_hits(a, y, axis, keepdims, numbers(a, where)), initial_hits(initial, y)
@@ -100,7 +100,7 @@ def nanmin(a, axis=None, *, keepdims=False, initial=None, where=True):
 # Moments
 
 
-@rrule(np.nanvar, result="fresh", kind="reduction_real")
+@rrule(np.nanvar, result="fresh", kind="reduction_real", flat=("where",))
 def nanvar(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True, mean=None, correction=None):
     options = given(dtype=dtype, where=where, mean=mean, correction=correction)
     y = np.nanvar(a, axis=axis, ddof=ddof, keepdims=keepdims, **options)
@@ -125,7 +125,7 @@ def nanvar(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True, mean
     return y, pullback
 
 
-@rrule(np.nanstd, result="fresh", kind="reduction_real")
+@rrule(np.nanstd, result="fresh", kind="reduction_real", flat=("where",))
 def nanstd(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True, mean=None, correction=None):
     options = given(dtype=dtype, where=where, mean=mean, correction=correction)
     y = np.nanstd(a, axis=axis, ddof=ddof, keepdims=keepdims, **options)

@@ -31,7 +31,7 @@ from adcompiler.runtime.shapes import conj, dtype_of, fit, shape
 # Sums, means and products
 
 
-@rrule(np.sum, np.ndarray.sum, result="fresh", kind="reduction", general=True)
+@rrule(np.sum, np.ndarray.sum, result="fresh", kind="reduction", flat=("where",), general=True)
 def sum_general(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=True):
     y = np.sum(a, axis=axis, keepdims=keepdims, **given(dtype=dtype, initial=initial, where=where))
     a_shape, y_dtype = shape(a), dtype_of(y)
@@ -43,7 +43,7 @@ def sum_general(a, axis=None, dtype=None, *, keepdims=False, initial=None, where
     return y, pullback
 
 
-@rrule(np.mean, np.ndarray.mean, result="fresh", kind="reduction", general=True)
+@rrule(np.mean, np.ndarray.mean, result="fresh", kind="reduction", flat=("where",), general=True)
 def mean_general(a, axis=None, dtype=None, *, keepdims=False, where=True):
     y = np.mean(a, axis=axis, keepdims=keepdims, **given(dtype=dtype, where=where))
     a_shape, y_dtype = shape(a), dtype_of(y)
@@ -54,7 +54,7 @@ def mean_general(a, axis=None, dtype=None, *, keepdims=False, where=True):
     return y, pullback
 
 
-@rrule(np.prod, np.ndarray.prod, result="fresh", kind="reduction", general=True)
+@rrule(np.prod, np.ndarray.prod, result="fresh", kind="reduction", flat=("where",), general=True)
 def prod_general(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=True):
     y = np.prod(a, axis=axis, keepdims=keepdims, **given(dtype=dtype, initial=initial, where=where))
     y_dtype = dtype_of(y)
@@ -71,7 +71,7 @@ def prod_general(a, axis=None, dtype=None, *, keepdims=False, initial=None, wher
 # Extrema: the initial value is one more element of every slice
 
 
-@rrule(np.max, np.amax, np.ndarray.max, result="fresh", kind="reduction", general=True)
+@rrule(np.max, np.amax, np.ndarray.max, result="fresh", kind="reduction", flat=("where",), general=True)
 def max_general(a, axis=None, *, keepdims=False, initial=None, where=True):
     y = np.max(a, axis=axis, keepdims=keepdims, **given(initial=initial, where=where))
     hits, first = selected_hits(a, y, axis, keepdims, where), initial_hits(initial, y)
@@ -83,7 +83,7 @@ def max_general(a, axis=None, *, keepdims=False, initial=None, where=True):
     return y, pullback
 
 
-@rrule(np.min, np.amin, np.ndarray.min, result="fresh", kind="reduction", general=True)
+@rrule(np.min, np.amin, np.ndarray.min, result="fresh", kind="reduction", flat=("where",), general=True)
 def min_general(a, axis=None, *, keepdims=False, initial=None, where=True):
     y = np.min(a, axis=axis, keepdims=keepdims, **given(initial=initial, where=where))
     hits, first = selected_hits(a, y, axis, keepdims, where), initial_hits(initial, y)
@@ -98,7 +98,7 @@ def min_general(a, axis=None, *, keepdims=False, initial=None, where=True):
 # Moments: around the mean of the elements, or one that is given
 
 
-@rrule(np.var, np.ndarray.var, result="fresh", kind="reduction_real", general=True)
+@rrule(np.var, np.ndarray.var, result="fresh", kind="reduction_real", flat=("where",), general=True)
 def var_general(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True, mean=None, correction=None):
     options = given(dtype=dtype, where=where, mean=mean, correction=correction)
     y = np.var(a, axis=axis, ddof=ddof, keepdims=keepdims, **options)
@@ -122,7 +122,7 @@ def var_general(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True,
     return y, pullback
 
 
-@rrule(np.std, np.ndarray.std, result="fresh", kind="reduction_real", general=True)
+@rrule(np.std, np.ndarray.std, result="fresh", kind="reduction_real", flat=("where",), general=True)
 def std_general(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True, mean=None, correction=None):
     options = given(dtype=dtype, where=where, mean=mean, correction=correction)
     y = np.std(a, axis=axis, ddof=ddof, keepdims=keepdims, **options)

@@ -78,7 +78,7 @@ def quantile_level_bar(c: Any, a: Any, q: Any, axis: Axis, method: str, percent:
 
 def _check_levels(q: Any, axis: Axis, skip_nan: bool) -> None:
     # NumPy mixes up the axes of such a result: those of the levels do not come first, or not in order.
-    if skip_nan and np.ndim(q) > 1 and isinstance(axis, tuple) and len(axis) > 1:
+    if skip_nan and np.ndim(q) > 1 and isinstance(axis, (tuple, list)) and len(axis) > 1:
         raise DifferentiationError(
             "quantiles without nan over several axes have no derivative for levels of more than one dimension\n"
             "Pass the levels as one flat array, and reshape the result."

@@ -30,7 +30,7 @@ def count_of(lengths: Shape, axis: Axis) -> int:
     """The number of elements that a reduction over `axis` of an array of shape `lengths` puts together."""
     if axis is None:
         return math.prod(lengths)
-    return math.prod(lengths[a] for a in (axis if isinstance(axis, tuple) else (axis,)))
+    return math.prod(lengths[a] for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))
 
 
 def degrees_of_freedom(x: Any, axis: Axis, ddof: float) -> float:
@@ -190,7 +190,7 @@ def axes_of(axis: Axis, rank: int) -> tuple[int, ...]:
     """`axis` as a tuple of axes counted from 0."""
     if axis is None:
         return tuple(range(rank))
-    return tuple(a % rank for a in (axis if isinstance(axis, tuple) else (axis,)))
+    return tuple(a % rank for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))
 
 
 def midpoints(y: Any, axis: int) -> Any:

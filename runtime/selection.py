@@ -9,10 +9,11 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.elementary import multiply_strong
+from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.guarded import masked
 from adcompiler.runtime.layout import cast_bar
 from adcompiler.runtime.reduction import count_of, keep_dims, product_of_others, tie_hits
-from adcompiler.runtime.shapes import Axis, Shape, conj, expand, fit, shape
+from adcompiler.runtime.shapes import Axis, Shape, conj, dtype_of, expand, fit, shape
 from adcompiler.runtime.walk import is_constant
 
 
@@ -49,8 +50,9 @@ def selected_count(lengths: Shape, dtype: Any, axis: Axis, keepdims: bool, where
     """How many elements a reduction over `axis` puts together, in the precision of `dtype`."""
     if where is True:
         return count_of(lengths, axis)
-    real = np.finfo(dtype).dtype if np.dtype(dtype).kind in "fc" else float
-    return np.sum(np.broadcast_to(where, lengths), axis=axis, keepdims=keepdims, dtype=real)
+    real = np.finfo(dtype).dtype if np.dtype(dtype).kind in "fc" else np.dtype(float)
+    count = np.sum(np.broadcast_to(where, lengths), axis=axis, keepdims=keepdims)
+    return count.astype(np.promote_types(real, np.float32))  # half precision cannot count
 
 
 def mean_bar(c: Any, lengths: Shape, dtype: Any, axis: Axis, keepdims: bool, where: Any) -> Any:
@@ -76,11 +78,20 @@ def selected_freedom(
 def deviation(a: Any, mean: Any, axis: Axis, where: Any) -> Any:
     """The distances of `a` from its `mean`, or from that of the elements in `where`."""
     if mean is not None:
+        _check_given_mean(a, mean)
         return a - mean
     if where is True:
         return a - np.mean(a, axis=axis, keepdims=True)
     total = np.sum(np.where(where, a, 0), axis=axis, keepdims=True)
     return a - total / np.maximum(selected_count(shape(a), total.dtype, axis, True, where), 1)
+
+
+def _check_given_mean(a: Any, mean: Any) -> None:
+    if np.iscomplexobj(mean) and not np.iscomplexobj(a):
+        raise DifferentiationError(
+            "a variance of real numbers around a complex mean has no derivative: NumPy squares it without conjugation\n"
+            "Make the array complex, or take the real part of the mean."
+        )
 
 
 def deviation_bar(c: Any, a: Any, mean: Any, axis: Axis, keepdims: bool, where: Any) -> Any:
@@ -109,8 +120,8 @@ def initial_hits(initial: Any, y: Any) -> Any:
 
 def tie_part(c: Any, hits: Any, first: Any, axis: Axis, keepdims: bool) -> Any:
     """The part of the cotangent of an extremum that each element gets which attains it, the initial value included."""
-    dtype = getattr(c, "dtype", float)
-    return c / np.maximum(np.sum(hits, axis=axis, keepdims=keepdims, dtype=dtype) + first, 1)
+    count = np.sum(hits, axis=axis, keepdims=keepdims) + first
+    return c / np.maximum(count, 1).astype(np.promote_types(np.finfo(dtype_of(c)).dtype, np.float32))
 
 
 # Products

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adcompiler import DifferentiationError, check_gradient, gradient
+from adcompiler import DifferentiationError, NoRuleError, check_gradient, gradient
 from adcompiler.runtime.dynamic import resolve_value
 from adcompiler.testing import Input, case, check_rule, complex_normal, distinct, positive
 
@@ -155,3 +155,17 @@ def test_weights_are_constants():
 def test_inside_a_program(f):
     """Calls with keywords and arrays of levels between other operations."""
     check_gradient(lambda x: np.sum(f(x)), np.random.default_rng(4).standard_normal((3, 4)))
+
+
+@pytest.mark.parametrize(("f", "args"), [(np.median, ()), (np.nanmedian, ()), (np.quantile, (0.5,))])
+def test_what_overwrites_its_input_is_refused(f, args):
+    """A write into an argument is not a keyword to ignore."""
+    with pytest.raises(NoRuleError, match="overwrite_input"):
+        gradient(lambda x: f(x * 2.0, *args, overwrite_input=True))(np.arange(4.0))
+
+
+def test_axes_in_a_list():
+    """NumPy takes them for order statistics."""
+    x = np.random.default_rng(1).standard_normal((2, 3, 2))
+    for f in (np.median, np.nanmedian, lambda x, **kw: np.quantile(x, 0.3, **kw)):
+        check_gradient(lambda x, f=f: np.sum(f(x, axis=[0, -1]) ** 2), x)

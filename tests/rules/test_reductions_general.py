@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adcompiler import NoRuleError, check_gradient, gradient
+from adcompiler import DifferentiationError, NoRuleError, check_gradient, gradient
 from adcompiler.runtime.dynamic import resolve_value
 from adcompiler.testing import case, check_rule, complex_normal, distinct, nonzero, normal, positive
 
@@ -153,3 +153,22 @@ def test_what_writes_is_refused():
     """`out=` is a write, not a mask or a dtype."""
     with pytest.raises(NoRuleError, match="out="):
         gradient(lambda x: np.sum(np.max(x, axis=0, out=np.zeros(3), initial=0.0)))(np.ones((2, 3)))
+
+
+def test_half_precision_can_count():
+    """More elements than half precision can count."""
+    x, mask = np.ones(5000, np.float16), np.ones(5000, bool)
+    assert gradient(lambda x: np.mean(x, where=mask))(x)[0] == np.float16(1 / 5000)
+    assert gradient(lambda x: np.max(x, initial=0.0))(x)[0] == np.float16(1 / 5000)
+
+
+def test_a_mask_that_is_computed():
+    """A mask is a constant, whatever it was made of."""
+    x = np.array([1.0, -2.0, 3.0])
+    assert gradient(lambda x: np.sum(x * x, where=x > 0))(x).tolist() == [2.0, 0.0, 6.0]
+
+
+def test_real_numbers_around_a_complex_mean():
+    """NumPy's value is then no sum of squared distances."""
+    with pytest.raises(DifferentiationError, match="conjugation"):
+        gradient(lambda x: np.real(np.var(x, mean=1j)))(np.ones(3))
