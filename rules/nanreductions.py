@@ -6,7 +6,7 @@ Each is the reduction of the elements that are numbers, among those in `where`.
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.elementary import divide_singular
+from adcompiler.runtime.elementary import divide_singular, divide_strong, multiply_strong
 from adcompiler.runtime.guarded import masked
 from adcompiler.runtime.layout import cast_bar
 from adcompiler.runtime.reduction import keep_dims
@@ -109,17 +109,17 @@ def nanvar(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True, mean
     freedom = selected_freedom(a_shape, y_dtype, axis, keepdims, kept, ddof, correction)
 
     def pullback(y_bar):
-        c = cast_bar(y_bar, y_dtype) / freedom
+        c = divide_strong(cast_bar(y_bar, y_dtype), freedom)
         distance_bar = deviation_bar(2 * c, a, mean, axis, keepdims, kept)
         return (
             fit(distance_bar, a_shape),
             None,
             None,
-            scalar_bar(c * y, ddof),
+            scalar_bar(multiply_strong(c, y), ddof),
             None,
             None,
             given_mean_bar(distance_bar, mean),
-            scalar_bar(c * y, correction),
+            scalar_bar(multiply_strong(c, y), correction),
         )
 
     return y, pullback
@@ -134,17 +134,17 @@ def nanstd(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True, mean
     freedom = selected_freedom(a_shape, y_dtype, axis, keepdims, kept, ddof, correction)
 
     def pullback(y_bar):
-        c = cast_bar(y_bar, y_dtype) / freedom
+        c = divide_strong(cast_bar(y_bar, y_dtype), freedom)
         distance_bar = deviation_bar(divide_singular(c, y), a, mean, axis, keepdims, kept)
         return (
             fit(distance_bar, a_shape),
             None,
             None,
-            scalar_bar(0.5 * c * y, ddof),
+            scalar_bar(multiply_strong(0.5 * c, y), ddof),
             None,
             None,
             given_mean_bar(distance_bar, mean),
-            scalar_bar(0.5 * c * y, correction),
+            scalar_bar(multiply_strong(0.5 * c, y), correction),
         )
 
     return y, pullback

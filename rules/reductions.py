@@ -6,7 +6,7 @@ Keyword-only parameters follow `axis` where NumPy has `dtype` and `out` in betwe
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.elementary import divide_singular, multiply_strong
+from adcompiler.runtime.elementary import divide_singular, divide_strong, multiply_strong
 from adcompiler.runtime.layout import reshape
 from adcompiler.runtime.reduction import (
     average_bar_a,
@@ -111,8 +111,8 @@ def var(a, axis=None, *, ddof=0, keepdims=False):
     freedom = degrees_of_freedom(a, axis, ddof)
 
     def pullback(y_bar):
-        scaled = keep_dims(y_bar * (2 / freedom), axis, keepdims)
-        ddof_bar = scalar_bar(y_bar * y / freedom, ddof)
+        scaled = keep_dims(divide_strong(2 * y_bar, freedom), axis, keepdims)
+        ddof_bar = scalar_bar(multiply_strong(divide_strong(y_bar, freedom), y), ddof)
         return scaled * (a - np.mean(a, axis=axis, keepdims=True)), None, ddof_bar, None
 
     return y, pullback
@@ -124,8 +124,8 @@ def std(a, axis=None, *, ddof=0, keepdims=False):
     freedom = degrees_of_freedom(a, axis, ddof)
 
     def pullback(y_bar):
-        scaled = keep_dims(divide_singular(y_bar, y) / freedom, axis, keepdims)
-        ddof_bar = scalar_bar(0.5 * y_bar * y / freedom, ddof)
+        scaled = keep_dims(divide_strong(divide_singular(y_bar, y), freedom), axis, keepdims)
+        ddof_bar = scalar_bar(multiply_strong(divide_strong(0.5 * y_bar, freedom), y), ddof)
         return scaled * (a - np.mean(a, axis=axis, keepdims=True)), None, ddof_bar, None
 
     return y, pullback

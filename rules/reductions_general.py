@@ -7,7 +7,7 @@ initial value has a derivative, and so have a given mean and the degrees of free
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.elementary import divide_singular
+from adcompiler.runtime.elementary import divide_singular, divide_strong, multiply_strong
 from adcompiler.runtime.guarded import masked
 from adcompiler.runtime.layout import cast_bar
 from adcompiler.runtime.reduction import average_bar_a, average_bar_weights, keep_dims, weight_sum_bar
@@ -106,17 +106,17 @@ def var_general(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True,
     freedom = selected_freedom(a_shape, y_dtype, axis, keepdims, where, ddof, correction)
 
     def pullback(y_bar):
-        c = cast_bar(y_bar, y_dtype) / freedom
+        c = divide_strong(cast_bar(y_bar, y_dtype), freedom)
         distance_bar = deviation_bar(2 * c, a, mean, axis, keepdims, where)
         return (
             fit(distance_bar, a_shape),
             None,
             None,
-            scalar_bar(c * y, ddof),
+            scalar_bar(multiply_strong(c, y), ddof),
             None,
             None,
             given_mean_bar(distance_bar, mean),
-            scalar_bar(c * y, correction),
+            scalar_bar(multiply_strong(c, y), correction),
         )
 
     return y, pullback
@@ -130,17 +130,17 @@ def std_general(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True,
     freedom = selected_freedom(a_shape, y_dtype, axis, keepdims, where, ddof, correction)
 
     def pullback(y_bar):
-        c = cast_bar(y_bar, y_dtype) / freedom
+        c = divide_strong(cast_bar(y_bar, y_dtype), freedom)
         distance_bar = deviation_bar(divide_singular(c, y), a, mean, axis, keepdims, where)
         return (
             fit(distance_bar, a_shape),
             None,
             None,
-            scalar_bar(0.5 * c * y, ddof),
+            scalar_bar(multiply_strong(0.5 * c, y), ddof),
             None,
             None,
             given_mean_bar(distance_bar, mean),
-            scalar_bar(0.5 * c * y, correction),
+            scalar_bar(multiply_strong(0.5 * c, y), correction),
         )
 
     return y, pullback

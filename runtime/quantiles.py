@@ -31,7 +31,7 @@ def quantile_bar(
     c: Any, quantile: Callable[..., Any], a: Any, q: Any, axis: Axis, method: str, weights: Any, skip_nan: bool
 ) -> Any:
     """The cotangent of `a` in ``quantile(a, q, axis, method=method, weights=weights)``."""
-    _check_levels(q, axis, skip_nan)
+    _check_levels(a, q, axis, skip_nan)
     rows = _rows(a, axis)
     if not rows.size:
         return zeros(shape(a), c)
@@ -61,7 +61,7 @@ def quantile_level_bar(c: Any, a: Any, q: Any, axis: Axis, method: str, percent:
     dtype = np.result_type(np.asarray(q) if isinstance(q, (list, tuple, float, int)) else q)
     if dtype.kind != "f":
         return None
-    _check_levels(q, axis, skip_nan)
+    _check_levels(a, q, axis, skip_nan)
     rows = _rows(a, axis)
     if method not in _CONTINUOUS or not rows.size:
         return np.zeros(shape(q), dtype)
@@ -76,9 +76,10 @@ def quantile_level_bar(c: Any, a: Any, q: Any, axis: Axis, method: str, percent:
     return np.reshape(np.sum(bar, axis=-1), shape(q)).astype(dtype)[()]
 
 
-def _check_levels(q: Any, axis: Axis, skip_nan: bool) -> None:
+def _check_levels(a: Any, q: Any, axis: Axis, skip_nan: bool) -> None:
     # NumPy mixes up the axes of such a result: those of the levels do not come first, or not in order.
-    if skip_nan and np.ndim(q) > 1 and isinstance(axis, (tuple, list)) and len(axis) > 1:
+    several = isinstance(axis, (tuple, list)) and len(axis) not in (1, len(shape(a)))
+    if skip_nan and several and np.ndim(q) > 1:
         raise DifferentiationError(
             "quantiles without nan over several axes have no derivative for levels of more than one dimension\n"
             "Pass the levels as one flat array, and reshape the result."

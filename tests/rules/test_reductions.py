@@ -181,6 +181,13 @@ def test_variance_of_too_few_elements():
     assert np.isnan(bar).all()
 
 
+@pytest.mark.filterwarnings("ignore:Degrees of freedom:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("key", [np.var, np.std, np.nanvar, np.nanstd])
+def test_variance_of_too_few_elements_that_is_not_used(key):
+    """A zero cotangent stays zero."""
+    assert pulled_back(key, np.ones((2, 1)), axis=1, ddof=1, y_bar=np.zeros(2)).tolist() == [[0.0], [0.0]]
+
+
 def test_mean_of_nothing():
     """The mean of no elements is nan, and has no derivative to be wrong about."""
     with pytest.warns(RuntimeWarning):
