@@ -1,5 +1,7 @@
 """The derivative rules. Importing this package registers all built-in ones."""
 
+import numpy as np
+
 from adcompiler.rules import counting as counting
 from adcompiler.rules import covariance as covariance
 from adcompiler.rules import elementary as elementary
@@ -21,3 +23,6 @@ from adcompiler.rules import reductions_general as reductions_general
 from adcompiler.rules import registry as registry
 from adcompiler.rules import running as running
 from adcompiler.rules import shaping as shaping
+
+if hasattr(np, "cumulative_sum"):
+    from adcompiler.rules import cumulative as cumulative

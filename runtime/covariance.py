@@ -36,17 +36,15 @@ def observations(
     rows = rows if y is None or not len(rows) else np.concatenate([rows, _rows(y, _in_rows(y, rowvar))])
     rows = rows.astype(np.result_type(rows, float) if dtype is None else dtype, copy=False)
     ddof = int(not bias) if ddof is None else ddof
-    given = [np.asarray(w, dtype=float) if isinstance(w, list) else w for w in (fweights, aweights)]
-    weights = None
-    for w in given:
-        weights = w if weights is None else weights if w is None else weights * w
+    fweights, aweights = (np.asarray(w, dtype=float) if isinstance(w, list) else w for w in (fweights, aweights))
+    weights = fweights if aweights is None else aweights if fweights is None else fweights * aweights
     if weights is None:
         mean, divisor = np.mean(rows, axis=1, keepdims=True), rows.shape[1] - ddof
     else:
         total = np.sum(weights)
         mean = np.sum(rows * weights, axis=1, keepdims=True) / total
-        divisor = total - ddof * (1 if aweights is None else np.sum(weights * given[1]) / total)
-    return Observations(rows - mean, *given, ddof, weights, np.where(divisor > 0, divisor, np.nan)[()])
+        divisor = total - ddof * (1 if aweights is None else np.sum(weights * aweights) / total)
+    return Observations(rows - mean, fweights, aweights, ddof, weights, np.where(divisor > 0, divisor, np.nan)[()])
 
 
 def _rows(m: Any, rowvar: bool) -> Any:
