@@ -16,7 +16,7 @@ def quantile(a, q, axis=None, *, method="linear", keepdims=False, weights=None):
     y = np.quantile(a, q, axis=axis, method=method, keepdims=keepdims, **given(weights=weights))
 
     def pullback(y_bar):
-        a_bar = quantile_bar(y_bar, np.quantile, a, q, axis, method, weights, False)
+        a_bar = quantile_bar(y_bar, y, np.quantile, a, q, axis, method, weights, False)
         q_bar = quantile_level_bar(y_bar, a, q, axis, method, 1.0, False)
         return a_bar, q_bar, None, None, None, None
 
@@ -28,7 +28,7 @@ def percentile(a, q, axis=None, *, method="linear", keepdims=False, weights=None
     y = np.percentile(a, q, axis=axis, method=method, keepdims=keepdims, **given(weights=weights))
 
     def pullback(y_bar):
-        a_bar = quantile_bar(y_bar, np.percentile, a, q, axis, method, weights, False)
+        a_bar = quantile_bar(y_bar, y, np.percentile, a, q, axis, method, weights, False)
         q_bar = quantile_level_bar(y_bar, a, q, axis, method, 100.0, False)
         return a_bar, q_bar, None, None, None, None
 
@@ -40,7 +40,7 @@ def nanquantile(a, q, axis=None, *, method="linear", keepdims=False, weights=Non
     y = np.nanquantile(a, q, axis=axis, method=method, keepdims=keepdims, **given(weights=weights))
 
     def pullback(y_bar):
-        a_bar = quantile_bar(y_bar, np.nanquantile, a, q, axis, method, weights, True)
+        a_bar = quantile_bar(y_bar, y, np.nanquantile, a, q, axis, method, weights, True)
         q_bar = quantile_level_bar(y_bar, a, q, axis, method, 1.0, True)
         return a_bar, q_bar, None, None, None, None
 
@@ -52,7 +52,7 @@ def nanpercentile(a, q, axis=None, *, method="linear", keepdims=False, weights=N
     y = np.nanpercentile(a, q, axis=axis, method=method, keepdims=keepdims, **given(weights=weights))
 
     def pullback(y_bar):
-        a_bar = quantile_bar(y_bar, np.nanpercentile, a, q, axis, method, weights, True)
+        a_bar = quantile_bar(y_bar, y, np.nanpercentile, a, q, axis, method, weights, True)
         q_bar = quantile_level_bar(y_bar, a, q, axis, method, 100.0, True)
         return a_bar, q_bar, None, None, None, None
 

@@ -28,9 +28,9 @@ _CONTINUOUS = {
 
 
 def quantile_bar(
-    c: Any, quantile: Callable[..., Any], a: Any, q: Any, axis: Axis, method: str, weights: Any, skip_nan: bool
+    c: Any, y: Any, quantile: Callable[..., Any], a: Any, q: Any, axis: Axis, method: str, weights: Any, skip_nan: bool
 ) -> Any:
-    """The cotangent of `a` in ``quantile(a, q, axis, method=method, weights=weights)``."""
+    """The cotangent of `a` in ``y = quantile(a, q, axis, method=method, weights=weights)``."""
     _check_levels(a, q, axis, skip_nan)
     rows = _rows(a, axis)
     if not rows.size:
@@ -38,6 +38,8 @@ def quantile_bar(
     order = np.argsort(rows, axis=-1)
     ordered = np.take_along_axis(rows, order, axis=-1)
     ranks = _ranks(quantile, ordered, q, method, _ordered_weights(weights, a, axis, order), skip_nan)
+    if weights is not None:
+        _check_selected(np.reshape(y, ranks.shape), ranks, ordered)
     return _back(_order_bar(np.reshape(c, ranks.shape), ranks, order, ordered), shape(a), axis)
 
 
@@ -83,6 +85,17 @@ def _check_levels(a: Any, q: Any, axis: Axis, skip_nan: bool) -> None:
         raise DifferentiationError(
             "quantiles without nan over several axes have no derivative for levels of more than one dimension\n"
             "Pass the levels as one flat array, and reshape the result."
+        )
+
+
+def _check_selected(y: Any, ranks: Any, ordered: Any) -> None:
+    # Old versions of NumPy give weights that belong to several axes to the wrong elements.
+    places = np.where(ranks == ranks, ranks, 0).astype(int)
+    selected = np.take_along_axis(ordered, places.T, axis=-1).T
+    if np.any((selected != y) & (y == y)):
+        raise DifferentiationError(
+            "the weights of a quantile do not belong to the elements in the order in which this NumPy has taken them\n"
+            "Bring the axes together: a.reshape(...) and one axis, with weights of the same shape."
         )
 
 

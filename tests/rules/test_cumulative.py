@@ -7,7 +7,7 @@ from adcompiler import check_gradient, gradient
 from adcompiler.rules.registry import lookup
 from adcompiler.testing import case, check_rule, complex_normal, nonzero
 
-KEYS = [np.cumulative_sum, np.cumulative_prod] if hasattr(np, "cumulative_sum") else []
+KEYS = [getattr(np, name) for name in ("cumulative_sum", "cumulative_prod") if hasattr(np, name)]
 ALONG = [{"axis": 0}, {"axis": -1, "include_initial": True}, {"axis": 1, "dtype": np.float64}]
 WITH_ZEROS = np.array([[2.0, 0.0, 3.0, 0.0], [1.0, 2.0, 0.0, -1.0]])
 
