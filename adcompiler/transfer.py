@@ -119,6 +119,8 @@ def _first(operands: Operands) -> Kind:
 def _reduction(operands: Operands, fresh: Hashable) -> Kind:
     x = _first(operands)
     axis, keepdims = operands.get("axis", Known(None)), operands.get("keepdims", Known(False))
+    if _has_dtype(operands):
+        return Number(_all_real(operands), fresh)
     real, n = _deep_real(x), ndim_of(x)
     if not isinstance(axis, Known) or not isinstance(keepdims, Known):
         return Number(real, fresh)
@@ -132,13 +134,21 @@ def _reduction(operands: Operands, fresh: Hashable) -> Kind:
     return Array(left, real, fresh) if left > 0 else Scalar(real)
 
 
+def _has_dtype(operands: Operands) -> bool:
+    """Whether a call asks for a dtype, which need not be one of floats."""
+    dtype = operands.get("dtype", Known(None))
+    return not isinstance(dtype, Known) or dtype.value is not None
+
+
 def _reduction_real(operands: Operands, fresh: Hashable) -> Kind:
     kind = _reduction(operands, fresh)
+    if _has_dtype(operands):
+        return kind
     return replace(kind, real=True) if isinstance(kind, Scalar | Array | Number) else kind
 
 
 def _tuple(operands: Operands, fresh: Hashable) -> Kind:
-    whole = operands.get("compute_uv", Known(True))
+    whole = operands.get("compute_uv", operands.get("returned", Known(True)))
     items = Number(_all_real(operands))
     return ListOf(None, items) if isinstance(whole, Known) and whole.value else Unknown()
 

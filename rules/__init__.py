@@ -1,7 +1,11 @@
 """The derivative rules. Importing this package registers all built-in ones."""
 
+import numpy as np
+
 from adcompiler.rules import axes as axes
 from adcompiler.rules import conversions as conversions
+from adcompiler.rules import counting as counting
+from adcompiler.rules import covariance as covariance
 from adcompiler.rules import diagonals as diagonals
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
@@ -19,11 +23,17 @@ from adcompiler.rules import norms as norms
 from adcompiler.rules import outside as outside
 from adcompiler.rules import polynomials as polynomials
 from adcompiler.rules import python as python
+from adcompiler.rules import quantiles as quantiles
 from adcompiler.rules import random as random
 from adcompiler.rules import ranges as ranges
 from adcompiler.rules import reductions as reductions
+from adcompiler.rules import reductions_general as reductions_general
 from adcompiler.rules import registry as registry
 from adcompiler.rules import repeating as repeating
+from adcompiler.rules import running as running
 from adcompiler.rules import shaping as shaping
 from adcompiler.rules import sorting as sorting
 from adcompiler.rules import splitting as splitting
+
+if hasattr(np, "cumulative_sum"):
+    from adcompiler.rules import cumulative as cumulative

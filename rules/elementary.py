@@ -3,6 +3,7 @@
 import numpy as np
 
 from adcompiler.rules.registry import rrule, scalar_rule
+from adcompiler.runtime.errors import MutationError
 from adcompiler.runtime.guarded import (
     angle_bar,
     filler_bar,
@@ -197,5 +198,19 @@ def nan_to_num(x, *, nan=0.0, posinf=None, neginf=None):
         else:
             neginf_bar = fit(filler_bar(y_bar, x, np.isneginf), neginf_shape)
         return nan_to_num_bar(y_bar, x), fit(filler_bar(y_bar, x, np.isnan), nan_shape), posinf_bar, neginf_bar
+
+    return y, pullback
+
+
+@rrule(np.nan_to_num, result="fresh", kind="elementwise", general=True)
+def nan_to_num_general(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    """The replacements by position, and a copy that is asked for; without one the array is written into."""
+    if not copy:
+        raise MutationError("nan_to_num(x, copy=False) writes into x\nLeave copy out, and use the result.")
+    y, inner = nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+
+    def pullback(y_bar):
+        x_bar, *others = inner(y_bar)
+        return x_bar, None, *others
 
     return y, pullback
