@@ -138,9 +138,18 @@ def _reduction_real(operands: Operands, fresh: Hashable) -> Kind:
 
 
 def _tuple(operands: Operands, fresh: Hashable) -> Kind:
-    whole = operands.get("compute_uv", Known(True))
-    items = Number(_all_real(operands))
-    return ListOf(None, items) if isinstance(whole, Known) and whole.value else Unknown()
+    """A tuple of numbers and arrays, unless a parameter asks for one of them only."""
+    whole, mode = operands.get("compute_uv", Known(True)), operands.get("mode", Known("reduced"))
+    several = isinstance(whole, Known) and whole.value and isinstance(mode, Known) and mode.value != "r"
+    return ListOf(None, Number(_all_real(operands))) if several else Unknown()
+
+
+def _tuple_complex(operands: Operands, fresh: Hashable) -> Kind:
+    return ListOf(None, Number(False))
+
+
+def _same_rank(real: bool) -> Callable[[Operands, Hashable], Kind]:
+    return lambda operands, fresh: Array(ndim_of(_first(operands)), real, fresh)
 
 
 def _like(operands: Operands, fresh: Hashable) -> Kind:
@@ -289,6 +298,9 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "like": _like,
     "array": _array(None),
     "array_real": lambda operands, fresh: Array(None, True, fresh),
+    "array_complex": lambda operands, fresh: Array(None, False, fresh),
+    "same_rank_real": _same_rank(True),
+    "same_rank_complex": _same_rank(False),
     "array1": _array(1),
     "array2": _array(2),
     "transpose": _transpose,
@@ -306,6 +318,7 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "filled": _filled,
     "filled_like": _filled_like,
     "tuple": _tuple,
+    "tuple_complex": _tuple_complex,
     "other": lambda operands, fresh: Inert(),
 }
 

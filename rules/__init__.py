@@ -3,6 +3,7 @@
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
 from adcompiler.rules import factorisations as factorisations
+from adcompiler.rules import fourier as fourier
 from adcompiler.rules import guarded as guarded
 from adcompiler.rules import indexing as indexing
 from adcompiler.rules import inert as inert
