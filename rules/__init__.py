@@ -12,6 +12,7 @@ from adcompiler.rules import linalg as linalg
 from adcompiler.rules import mathmodule as mathmodule
 from adcompiler.rules import nanreductions as nanreductions
 from adcompiler.rules import norms as norms
+from adcompiler.rules import products as products
 from adcompiler.rules import python as python
 from adcompiler.rules import reductions as reductions
 from adcompiler.rules import registry as registry
