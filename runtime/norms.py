@@ -112,5 +112,7 @@ def _singular_values_cond_bar(c: Any, x: Any, p: Any) -> Any:
     if p == -2:
         slopes = value_slopes(s_bar, s, u.shape[-2] + vh.shape[-1])
     else:
-        slopes = share_equal(s_bar, equal_values(s))
-    return (u * slopes[..., None, :]) @ vh
+        with np.errstate(all="ignore"):
+            slopes = share_equal(s_bar, equal_values(s))
+    with np.errstate(all="ignore"):
+        return (u * slopes[..., None, :]) @ vh
