@@ -96,7 +96,7 @@ _KIND_TESTS: dict[str, Callable[["Application"], bool]] = {
     "int": lambda call: isinstance(call.y, (int, np.integer)),
     "bool": lambda call: isinstance(call.y, (bool, np.bool_)) or np.asarray(call.y).dtype.kind == "b",
     "tuple": lambda call: isinstance(call.y, (tuple, list, np.ndarray)),
-    "tuple_complex": lambda call: isinstance(call.y, tuple),
+    **dict.fromkeys(("eig", "eigh", "lstsq", "slogdet"), lambda call: isinstance(call.y, tuple)),
 }
 
 

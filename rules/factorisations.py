@@ -30,7 +30,7 @@ def cholesky(a, *, upper=False):
     return y, pullback
 
 
-@rrule(np.linalg.qr, kind="tuple")
+@rrule(np.linalg.qr, kind="qr")
 def qr(a, mode="reduced"):
     y = np.linalg.qr(a, mode)
 
@@ -43,7 +43,7 @@ def qr(a, mode="reduced"):
 # Eigenvalues
 
 
-@rrule(np.linalg.eigh, kind="tuple")
+@rrule(np.linalg.eigh, kind="eigh")
 def eigh(a, UPLO="L"):
     y = np.linalg.eigh(a, UPLO)
     w, v = y[0], y[1]
@@ -64,7 +64,7 @@ def eigvalsh(a, UPLO="L"):
     return y, pullback
 
 
-@rrule(np.linalg.eig, kind="tuple_complex")
+@rrule(np.linalg.eig, kind="eig")
 def eig(a):
     y = np.linalg.eig(a)
     w, v = y[0], y[1]
@@ -89,7 +89,7 @@ def eigvals(a):
 # Singular values
 
 
-@rrule(np.linalg.svd, kind="tuple")
+@rrule(np.linalg.svd, kind="svd")
 def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     y = np.linalg.svd(a, full_matrices, compute_uv, hermitian)
 

@@ -108,7 +108,7 @@ def tensorsolve(a, b, axes=None):
     return y, pullback
 
 
-@rrule(np.linalg.lstsq, kind="tuple", flat=("rcond",))
+@rrule(np.linalg.lstsq, kind="lstsq", flat=("rcond",))
 def lstsq(a, b, rcond=None):
     """The derivative among matrices of the same rank, of the solution of least length if there are several."""
     y = np.linalg.lstsq(a, b, rcond)
@@ -133,7 +133,7 @@ def det(a):
     return y, pullback
 
 
-@rrule(np.linalg.slogdet, kind="tuple")
+@rrule(np.linalg.slogdet, kind="slogdet")
 def slogdet(a):
     y = np.linalg.slogdet(a)
     sign = y[0]

@@ -5,7 +5,7 @@ import numpy as np
 
 from adcompiler.rules.registry import rrule
 from adcompiler.runtime.elementary import can_divide, divide_singular, is_finite, multiply_strong
-from adcompiler.runtime.norms import cond_bar, norm_bar, order_bar, vector_norm_bar
+from adcompiler.runtime.norms import cond_bar, norm_bar, norm_order_bar, order_bar, vector_norm_bar
 from adcompiler.runtime.reduction import keep_dims
 
 
@@ -21,7 +21,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
             x_bar = keep_dims(y_bar / y, axis, keepdims) * x if regular else norm_bar(y_bar, y, x, ord, axis, keepdims)
         else:
             x_bar = norm_bar(y_bar, y, x, ord, axis, keepdims)
-        ord_bar = order_bar(keep_dims(y_bar, axis, keepdims), keep_dims(y, axis, keepdims), x, ord, axis)
+        ord_bar = norm_order_bar(keep_dims(y_bar, axis, keepdims), keep_dims(y, axis, keepdims), x, ord, axis)
         return x_bar, ord_bar, None, None
 
     return y, pullback
@@ -42,7 +42,7 @@ def vector_norm(x, *, axis=None, keepdims=False, ord=2):
     return y, pullback
 
 
-@rrule(np.linalg.matrix_norm, result="fresh")
+@rrule(np.linalg.matrix_norm, result="fresh", flat=("ord",))
 def matrix_norm(x, *, keepdims=False, ord="fro"):
     y = np.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
 
@@ -52,7 +52,7 @@ def matrix_norm(x, *, keepdims=False, ord="fro"):
     return y, pullback
 
 
-@rrule(np.linalg.cond, result="fresh")
+@rrule(np.linalg.cond, result="fresh", flat=("p",))
 def cond(x, p=None):
     y = np.linalg.cond(x, p)
 

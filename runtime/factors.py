@@ -44,9 +44,9 @@ def qr_bar(y_bar: Any, a: Any, y: Any, mode: str) -> Any:
             "use mode='reduced'"
         )
     q_bar, r_bar = (None, y_bar) if mode == "r" else y_bar
-    if q_bar is None and r_bar is None:
-        return None
     q, r = np.linalg.qr(a) if mode == "r" else y
+    if q_bar is None and r_bar is None:
+        return np.zeros_like(q, shape=shape(a))
     rows, columns = shape(a)[-2:]
     if rows > columns:
         q_bar = lead_bar(q_bar, q, columns, "the columns of q behind the first ones")

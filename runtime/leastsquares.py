@@ -86,7 +86,7 @@ def lstsq_bar_a(y_bar: Any, inverse: Any, a: Any, b: Any, y: Any, rcond: Any) ->
         bars.append(-2 * (rest * np.real(residual_bar)) @ adjoint(x))
     if s_bar is not None:
         bars.append(svd_bar(s_bar, a, y[3], False, False))
-    return sum(bars[1:], bars[0]) if bars else None
+    return sum(bars[1:], bars[0]) if bars else np.zeros_like(y[0], shape=a.shape)
 
 
 def lstsq_bar_b(y_bar: Any, inverse: Any, a: Any, b: Any, y: Any) -> Any:
@@ -96,7 +96,7 @@ def lstsq_bar_b(y_bar: Any, inverse: Any, a: Any, b: Any, y: Any) -> Any:
     if residual_bar is not None and y[1].size:
         rest = as_array(b) - as_array(a) @ y[0]
         bar = 2 * rest * np.real(residual_bar) + (0 if bar is None else bar)
-    return bar
+    return np.zeros_like(y[0], shape=shape(b)) if bar is None else bar
 
 
 def _columns(b: Any) -> Any:

@@ -125,9 +125,9 @@ def slogdet_bar(y_bar: Any, a: Any, sign: Any) -> Any:
     if y_bar[0] is not None and np.iscomplexobj(sign):
         turn = 1j * np.imag(y_bar[0] * conj(sign))
         weight = turn if weight is None else weight + turn
-    if weight is None:
-        return None
     a = as_array(a)
+    if weight is None:
+        return np.zeros_like(a)
     singular = per_matrix(np.equal(sign, 0))
     weight = per_matrix(weight)
     inverse = adjoint(np.linalg.inv(np.where(singular, unit(a), a)))

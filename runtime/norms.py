@@ -8,7 +8,7 @@ from adcompiler.runtime.elementary import divide_singular, divide_strong, multip
 from adcompiler.runtime.matrices import as_array, per_matrix, unit
 from adcompiler.runtime.products import adjoint
 from adcompiler.runtime.reduction import keep_dims, share, tie_hits
-from adcompiler.runtime.shapes import Axis
+from adcompiler.runtime.shapes import Axis, ndim
 from adcompiler.runtime.singular import is_null, value_slopes
 from adcompiler.runtime.spectral import equal_values, share_equal
 
@@ -28,7 +28,7 @@ def vector_norm_bar(c: Any, y: Any, x: Any, ord: float, axis: Axis) -> Any:
 
     In general ``c * (|x| / y) ** (ord - 1)`` times the sign, or the phase, of `x`.
     """
-    if ord == 2:
+    if ord is None or ord == 2:
         return multiply_strong(divide_singular(c, y), x)
     size = np.abs(x)
     phase = divide_singular(x, size)
@@ -51,12 +51,20 @@ def order_bar(c: Any, y: Any, x: Any, ord: Any, axis: Axis) -> Any:
     """
     if not isinstance(ord, float):
         return None
-    if np.isinf(ord):
+    if np.isinf(ord) or ord == 0:
         return 0.0
     ratio = divide_singular(np.abs(x), y)
     absent = ratio == 0
     ratio = np.where(absent, 1, ratio)
     return np.sum(c * y * np.sum(np.where(absent, 0, ratio**ord * np.log(ratio)), axis=axis, keepdims=True)) / ord
+
+
+def norm_order_bar(c: Any, y: Any, x: Any, ord: Any, axis: Axis) -> Any:
+    """The same for `np.linalg.norm`, which over two axes is a matrix norm: those have orders that stand apart."""
+    axes = ndim(x) if axis is None else len(axis) if isinstance(axis, tuple) else 1
+    if axes > 1:
+        return 0.0 if isinstance(ord, float) else None
+    return order_bar(c, y, x, ord, axis)
 
 
 def _matrix_norm_bar(c: Any, y: Any, x: Any, ord: Any, axes: tuple[int, ...]) -> Any:

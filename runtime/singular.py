@@ -8,6 +8,7 @@ from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.factors import lead_bar
 from adcompiler.runtime.matrices import unit
 from adcompiler.runtime.products import adjoint
+from adcompiler.runtime.shapes import shape
 from adcompiler.runtime.spectral import (
     divide_where_not,
     eigh_bar,
@@ -33,7 +34,7 @@ def svd_bar(y_bar: Any, a: Any, y: Any, compute_uv: bool, hermitian: bool) -> An
         u_bar, s_bar, vh_bar = None, y_bar, None
         u, s, vh = np.linalg.svd(a, full_matrices=False, **({"hermitian": True} if hermitian else {}))
     if u_bar is None and s_bar is None and vh_bar is None:
-        return None
+        return np.zeros_like(u, shape=shape(a))
     s_bar = None if s_bar is None else np.real(s_bar)
     v_bar = None if vh_bar is None else adjoint(vh_bar)
     if hermitian:

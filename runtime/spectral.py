@@ -112,7 +112,7 @@ def eigh_bar(y_bar: Any, w: Any, v: Any, uplo: str) -> Any:
     """
     w_bar, v_bar = y_bar
     if w_bar is None and v_bar is None:
-        return None
+        return np.zeros_like(v)
     inner: Any = 0.0
     same = equal_values(w)
     w_bar = None if w_bar is None else np.real(w_bar)
@@ -146,7 +146,7 @@ def eig_bar(y_bar: Any, a_is_real: bool, w: Any, v: Any) -> Any:
     """
     w_bar, v_bar = y_bar
     if w_bar is None and v_bar is None:
-        return None
+        return np.zeros_like(v)
     inverse, condition = _inverse_of_eigenvectors(v)
     same = equal_values(w, condition)
     if v_bar is None:

@@ -45,6 +45,7 @@ CASES = [
     *(case(np.linalg.vector_norm, nonzero(2, 3, 4), axis=(2, 0), ord=order) for order in (np.inf, -1, 2, 3)),
     *(case(np.linalg.vector_norm, complex_normal(3, 4), axis=-1, keepdims=True, ord=order) for order in (0, 1, 2.5)),
     case(np.linalg.vector_norm, normal(), ord=3),
+    case(np.linalg.vector_norm, normal(3), ord=None),
     *(case(np.linalg.matrix_norm, distinct(3, 4), ord=order) for order in ("fro", 1, -1, 2, -2, np.inf, -np.inf)),
     case(np.linalg.matrix_norm, complex_normal(2, 3, 4), ord=-np.inf, keepdims=True),
     *(case(np.linalg.cond, normal(3, 3), p) for p in ORDERS),
@@ -135,3 +136,6 @@ def test_in_functions():
     check_gradient(sizes, np.array([[1.0, 2.0, -3.0], [0.5, -1.5, 0.7]]))
     check_gradient(sizes, np.array([[1.0, 2.0j, -3.0], [0.5 + 1j, -1.5, 0.7]]))
     check_gradient(lambda x, p: np.linalg.norm(x, p), np.array([1.0, 2.0, -3.0]), 2.5)
+    matrix = np.array([[1.0, 2.0], [0.5, -1.5]])
+    assert gradient(lambda x, p: np.linalg.norm(x, p), 1)(matrix, 2.0) == 0.0
+    assert gradient(lambda x, p: np.linalg.norm(x, ord=p), "p")(matrix[0], 0.0) == 0.0
