@@ -45,7 +45,7 @@ def qr_bar(y_bar: Any, a: Any, y: Any, mode: str) -> Any:
         )
     q_bar, r_bar = (None, y_bar) if mode == "r" else y_bar
     q, r = np.linalg.qr(a) if mode == "r" else y
-    if q_bar is None and r_bar is None:
+    if (q_bar is None and r_bar is None) or 0 in shape(a):
         return np.zeros_like(q, shape=shape(a))
     rows, columns = shape(a)[-2:]
     if rows > columns:

@@ -19,6 +19,8 @@ from adcompiler.runtime.singular import svd_bar
 
 def pinv_bar(y_bar: Any, a: Any, y: Any, rcond: Any, hermitian: bool, rtol: Any) -> Any:
     """The cotangent of `a` in ``y = np.linalg.pinv(a, rcond, hermitian, rtol=rtol)``."""
+    if 0 in shape(a):
+        return np.zeros_like(y, shape=shape(a))
     a = from_triangle(a, False) if hermitian else as_array(a)
     cutoff = rtol if rcond is None else rcond
     if cutoff is None or cutoff is np._NoValue:

@@ -33,7 +33,7 @@ def svd_bar(y_bar: Any, a: Any, y: Any, compute_uv: bool, hermitian: bool) -> An
     else:
         u_bar, s_bar, vh_bar = None, y_bar, None
         u, s, vh = np.linalg.svd(a, full_matrices=False, **({"hermitian": True} if hermitian else {}))
-    if u_bar is None and s_bar is None and vh_bar is None:
+    if (u_bar is None and s_bar is None and vh_bar is None) or 0 in shape(a):
         return np.zeros_like(u, shape=shape(a))
     s_bar = None if s_bar is None else np.real(s_bar)
     v_bar = None if vh_bar is None else adjoint(vh_bar)
