@@ -148,9 +148,47 @@ def _reduction_real(operands: Operands, fresh: Hashable) -> Kind:
 
 
 def _tuple(operands: Operands, fresh: Hashable) -> Kind:
-    whole = operands.get("compute_uv", operands.get("returned", Known(True)))
+    several = operands.get("returned", Known(True))
     items = Number(_all_real(operands))
-    return ListOf(None, items) if isinstance(whole, Known) and whole.value else Unknown()
+    return ListOf(None, items) if isinstance(several, Known) and several.value else Unknown()
+
+
+def _parts(cls: type, *real: bool | None) -> Callable[[Operands, Hashable], Kind]:
+    """A tuple of class `cls` of numbers and arrays: each real, maybe complex, or (None) as the operands are."""
+
+    def transfer(operands: Operands, fresh: Hashable) -> Kind:
+        given = _all_real(operands)
+        return TupleOf(tuple(Number(given if part is None else part, (fresh, i)) for i, part in enumerate(real)), cls)
+
+    return transfer
+
+
+def _lstsq(operands: Operands, fresh: Hashable) -> Kind:
+    solution, residuals, values = (Number(real, (fresh, i)) for i, real in enumerate((_all_real(operands), True, True)))
+    return TupleOf((solution, residuals, Int(), values))
+
+
+def _svd(operands: Operands, fresh: Hashable) -> Kind:
+    whole = operands.get("compute_uv", Known(True))
+    if not isinstance(whole, Known):
+        return Unknown()
+    return _SVD(operands, fresh) if whole.value else Array(None, True, fresh)
+
+
+def _qr(operands: Operands, fresh: Hashable) -> Kind:
+    mode = operands.get("mode", Known("reduced"))
+    if not isinstance(mode, Known) or mode.value not in ("reduced", "complete", "r"):
+        return Unknown()
+    return Array(ndim_of(_first(operands)), _all_real(operands), fresh) if mode.value == "r" else _QR(operands, fresh)
+
+
+_UNIT = np.eye(1)
+_SVD = _parts(type(np.linalg.svd(_UNIT)), None, True, None)
+_QR = _parts(type(np.linalg.qr(_UNIT)), None, None)
+
+
+def _same_rank(real: bool) -> Callable[[Operands, Hashable], Kind]:
+    return lambda operands, fresh: Array(ndim_of(_first(operands)), real, fresh)
 
 
 def _like(operands: Operands, fresh: Hashable) -> Kind:
@@ -311,6 +349,9 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "like": _like,
     "array": _array(None),
     "array_real": lambda operands, fresh: Array(None, True, fresh),
+    "array_complex": lambda operands, fresh: Array(None, False, fresh),
+    "same_rank_real": _same_rank(True),
+    "same_rank_complex": _same_rank(False),
     "array1": _array(1),
     "array2": _array(2),
     "cast": _cast,
@@ -330,7 +371,12 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "filled": _filled,
     "filled_like": _filled_like,
     "tuple": _tuple,
-    "object": lambda operands, fresh: Unknown(),
+    "eig": _parts(type(np.linalg.eig(_UNIT)), False, False),
+    "eigh": _parts(type(np.linalg.eigh(_UNIT)), True, None),
+    "lstsq": _lstsq,
+    "qr": _qr,
+    "slogdet": _parts(type(np.linalg.slogdet(_UNIT)), None, True),
+    "svd": _svd,
     "other": lambda operands, fresh: Inert(),
 }
 

@@ -10,6 +10,7 @@ from adcompiler.rules import diagonals as diagonals
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
 from adcompiler.rules import factorisations as factorisations
+from adcompiler.rules import fourier as fourier
 from adcompiler.rules import grids as grids
 from adcompiler.rules import guarded as guarded
 from adcompiler.rules import indexing as indexing
@@ -22,6 +23,7 @@ from adcompiler.rules import nanreductions as nanreductions
 from adcompiler.rules import norms as norms
 from adcompiler.rules import outside as outside
 from adcompiler.rules import polynomials as polynomials
+from adcompiler.rules import products as products
 from adcompiler.rules import python as python
 from adcompiler.rules import quantiles as quantiles
 from adcompiler.rules import random as random
