@@ -226,7 +226,7 @@ class CallResolver(StreamResolver):
             return self.known_call(expr, wrapped.__get__(key), kinds)
         operands = self._operands(expr, args)
         declared = is_non_differentiable(key)
-        if declared is not None and self._writes_out(key, expr):
+        if declared is not None and self._writes_out(key, expr, kinds):
             what = f"{name} with out="
             callee = self.missing(MutationError, what, "It writes into an array.", "Let it return a new array.")
             return self.apply(expr, callee, operands, kinds, Number(False))
@@ -274,10 +274,14 @@ class CallResolver(StreamResolver):
         return self._dynamic(expr, kinds, pure=True)
 
     @staticmethod
-    def _writes_out(key: Any, expr: ir.Call) -> bool:
-        """Whether a call writes into one of its arguments."""
-        positional = isinstance(key, np.ufunc) and len(expr.args) > key.nin
-        return positional or any(name == "out" for name, _ in expr.kwargs)
+    def _writes_out(key: Any, expr: ir.Call, kinds: list[Any]) -> bool:
+        """Whether a call writes into one of its arguments; None, and for a new ufunc `...`, are no place to write."""
+        count = len(expr.args)
+        names = [name for name, _ in expr.kwargs]
+        places = [k for name, k in zip(names, kinds[len(kinds) - len(names) :], strict=True) if name == "out"]
+        if isinstance(key, np.ufunc):
+            places += kinds[key.nin : count]
+        return not all(isinstance(k, Known) and k.value in (None, ...) for k in places)
 
     def _inert_kind(self, declared: Any, expr: ir.Call, kinds: list[Any]) -> Kind:
         """The kind of the result of a function declared without derivative."""

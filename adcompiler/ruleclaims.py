@@ -111,7 +111,7 @@ class Variant:
 
 def variants(kind: str | None) -> list[Variant]:
     """The variants of a call that a rule of this `kind` has to stand."""
-    return _LAYOUTS + _ELEMENTWISE_VARIANTS if kind in _ELEMENTWISE else _LAYOUTS
+    return _LAYOUTS + _ELEMENTWISE_VARIANTS if kind in (*_ELEMENTWISE, "ufunc") else _LAYOUTS
 
 
 def changed(value: Any, change: Callable[[Any], Any]) -> Any:

@@ -15,3 +15,4 @@ from adcompiler.rules import python as python
 from adcompiler.rules import reductions as reductions
 from adcompiler.rules import registry as registry
 from adcompiler.rules import shaping as shaping
+from adcompiler.rules import ufuncs as ufuncs
