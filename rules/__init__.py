@@ -1,5 +1,6 @@
 """The derivative rules. Importing this package registers all built-in ones."""
 
+from adcompiler.rules import cmathmodule as cmathmodule
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
 from adcompiler.rules import factorisations as factorisations
@@ -16,3 +17,6 @@ from adcompiler.rules import reductions as reductions
 from adcompiler.rules import registry as registry
 from adcompiler.rules import shaping as shaping
 from adcompiler.rules import ufuncs as ufuncs
+from adcompiler.rules.registry import later
+
+later("statistics", "adcompiler.rules.statisticsmodule")

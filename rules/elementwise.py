@@ -19,6 +19,7 @@ from adcompiler.runtime.guarded import (
     sign,
     sqrt_bar,
     take_share,
+    times_power_of_two,
     whole_quotient,
 )
 from adcompiler.runtime.shapes import conj, fit, ndim, shape, zeros
@@ -361,5 +362,29 @@ def nextafter(x, towards):
 
     def pullback(y_bar):
         return fit(y_bar, x_shape), zeros(towards_shape, y_bar)
+
+    return y, pullback
+
+
+# Numbers in two parts, of which one is whole
+
+
+@rrule(np.modf, result="fresh", kind="tuple")
+def modf(x):
+    y = np.modf(x)
+
+    def pullback(y_bar):
+        return (y_bar[0],)
+
+    return y, pullback
+
+
+@rrule(np.frexp, result="fresh", kind="tuple")
+def frexp(x):
+    y = np.frexp(x)
+    exponent = y[1]
+
+    def pullback(y_bar):
+        return (times_power_of_two(y_bar[0], -exponent),)
 
     return y, pullback

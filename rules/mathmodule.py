@@ -185,11 +185,12 @@ def ldexp(x, i):
 
 
 @rrule(math.nextafter, kind="scalar_real")
-def nextafter(x, y):
-    z = math.nextafter(x, y)
+def nextafter(x, y, *, steps=None):
+    """`steps` is new in Python 3.12."""
+    z = math.nextafter(x, y) if steps is None else math.nextafter(x, y, steps=steps)
 
     def pullback(z_bar):
-        return z_bar, 0.0
+        return z_bar, 0.0, None
 
     return z, pullback
 

@@ -173,6 +173,21 @@ def angle_bar(c: Any, z: Any) -> Any:
     return divide_singular(1j * np.real(c) * z, np.real(z * np.conj(z)))
 
 
+def cosine_of_arcsine(z: complex) -> complex:
+    """sqrt(1 - z^2) with the cuts of arcsin (DLMF 4.23.20); on them the sign of the imaginary zero decides."""
+    z = complex(z)
+    return cmath.sqrt(-(z - 1)) * cmath.sqrt(z + 1)  # 1 - z would lose that sign
+
+
+def polar_bar(c: Any, z: Any) -> Any:
+    """Cotangent of `z` in its absolute value and its angle; either part of `c` may be None."""
+    r_bar, phi_bar = c
+    along = None if r_bar is None else r_bar * (z / abs(z) if z else 0.0)
+    if phi_bar is None:
+        return along
+    return angle_bar(phi_bar, z) if along is None else along + angle_bar(phi_bar, z)
+
+
 # Powers
 
 
@@ -233,6 +248,8 @@ def log_weight(a: Any, b: Any, y: Any, exp: Any) -> Any:
         return np.where(np.equal(a, b), 0.5, np.where(np.equal(a, y), 1.0, weight))[()]
 
 
-def times_power_of_two(c: Any, exponent: int) -> Any:
+def times_power_of_two(c: Any, exponent: Any) -> Any:
     """`c * 2 ** exponent` without overflow on the way; None stays None."""
-    return None if c is None else math.ldexp(c, exponent)
+    if c is None:
+        return None
+    return math.ldexp(c, exponent) if isinstance(exponent, int) else np.ldexp(c, exponent)

@@ -41,6 +41,9 @@ def without_rule(function: Any, name: str) -> tuple[str, str, str]:
     if isinstance(function, np.vectorize) or function in (np.vectorize.__init__, np.vectorize.__call__):
         what, why = "a function made by np.vectorize has no derivative", "It calls Python once for each number."
         return what, why, "Write it with operations on whole arrays (np.where for a choice), or as a loop."
+    if getattr(function, "__module__", None) == "_operator":
+        why = "It is no operation on numbers alone, or writes into its first argument."
+        return f"{name.lstrip('_')} has no derivative rule", why, "Write the operator or the call itself."
     ufunc = getattr(function, "__self__", function)
     if isinstance(ufunc, np.ufunc):
         return _ufunc_without_rule(function, ufunc, name)
