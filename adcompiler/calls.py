@@ -227,7 +227,7 @@ class CallResolver(StreamResolver):
             return self.known_call(expr, wrapped.__get__(key), kinds)
         operands = self._operands(expr, args)
         declared = is_non_differentiable(key)
-        if declared is not None and self._writes_out(key, expr):
+        if declared is not None and self._writes_out(key, expr, kinds):
             what = f"{name} with out="
             callee = self.missing(MutationError, what, "It writes into an array.", "Let it return a new array.")
             return self.apply(expr, callee, operands, kinds, Number(False))
@@ -274,18 +274,21 @@ class CallResolver(StreamResolver):
             return self.apply(expr, dynamic, self._operands(expr, args), kinds, Unknown())
         return self._dynamic(expr, kinds, pure=True)
 
-    def _writes_out(self, key: Any, expr: ir.Call) -> bool:
-        """Whether a call writes into one of its arguments."""
-        counts = [self._count(arg) for arg in expr.args]
-        positional = isinstance(key, np.ufunc) and sum(counts) > key.nin
-        return positional or any(name == "out" for name, _ in expr.kwargs)
+    def _writes_out(self, key: Any, expr: ir.Call, kinds: list[Any]) -> bool:
+        """Whether a call writes into one of its arguments; None, and for a new ufunc `...`, are no place to write."""
+        names = [name for name, _ in expr.kwargs]
+        places = [k for name, k in zip(names, kinds[len(kinds) - len(names) :], strict=True) if name == "out"]
+        if isinstance(key, np.ufunc):
+            given = zip(expr.args, kinds[len(kinds) - len(names) - len(expr.args) :], strict=False)
+            places += [k for arg, kind in given for k in self._given(arg, kind)][key.nin :]
+        return not all(isinstance(k, Known) and k.value in (None, ...) for k in places)
 
-    def _count(self, arg: ir.Expr) -> int:
-        """How many arguments an argument stands for: a starred one for several, at least one if it is not known."""
+    def _given(self, arg: ir.Expr, kind: Kind) -> tuple[Kind, ...]:
+        """The kinds of the arguments that one argument stands for: of a starred one those of its items."""
         if not isinstance(arg, ir.Star):
-            return 1
-        items = self.contents(self.value(arg.value)[1] or Unknown())[0]
-        return 1 if items is None else len(items)
+            return (kind,)
+        items = self.contents(kind)[0]
+        return (Unknown(),) if items is None else tuple(items)
 
     def _inert_kind(self, declared: Any, expr: ir.Call, kinds: list[Any]) -> Kind:
         """The kind of the result of a function declared without derivative."""

@@ -33,8 +33,8 @@ from adcompiler.resolve import Resolved, Resolver
 from adcompiler.spec import ANY
 from adcompiler.transfer import as_dict, result_kind
 
-_ON_ARRAYS = ("elementwise", "elementwise_real", "where", "bool", "reduction", "reduction_real", "matmul", "like")
-_OPERANDS_ONLY = ("elementwise", "elementwise_real", "where", "matmul")  # no axes or shapes among the arguments
+_ON_ARRAYS = ("elementwise", "elementwise_real", "where", "bool", "reduction", "reduction_real", "matmul", "like", "ufunc")
+_OPERANDS_ONLY = ("elementwise", "elementwise_real", "where", "matmul", "ufunc")  # no axes or shapes among the arguments
 _ONE_OR_SEVERAL = (np.atleast_1d, np.atleast_2d, np.atleast_3d)  # of several arrays the result is a tuple
 _INTEGER_KEYS = (abs, max, min, pow, round, sum, divmod)
 
@@ -49,7 +49,7 @@ class RuleResolver(Resolver):
             bound = bind_call(callee.rule.signature, args, kwargs, self._expand, self._expand_dict)
         except BindError as error:
             rule, *others = callee.rules
-            if rule.builtin and others:
+            if others and (rule.builtin or isinstance(callee.key, np.ufunc)):
                 return self.rule(expr, RuleCall(tuple(others), callee.key), args, kwargs)
             what = f"the rule of {full_name(callee.key, rule.name)} {error}"
             missing = self.missing(NoRuleError, what, "", "Write it another way.")
@@ -78,8 +78,8 @@ class RuleResolver(Resolver):
             return expr, bound
         made: dict[str, ir.Expr] = {}
         matters = any(can_be_active(self._bound_kind(b)) for b in bound.values())
-        for value in bound.values():
-            if isinstance(value, ir.Name) and value.id not in made:
+        for name, value in bound.items():
+            if isinstance(value, ir.Name) and value.id not in made and name != "out":
                 kind = self.seen(self.value(value)[1])
                 sequence = isinstance(kind, ListOf | TupleOf) or (
                     isinstance(kind, Observed) and isinstance(kind.value, tuple | list)

@@ -121,7 +121,7 @@ class Variant:
 def variants(kind: str | None, real_only: bool = False) -> list[Variant]:
     """The variants of a call that a rule of this `kind` has to stand."""
     general = [v for v in _VARIANTS if not (real_only and v.change is _complex)]
-    return general + _ELEMENTWISE_VARIANTS if kind in _ELEMENTWISE else general
+    return general + _ELEMENTWISE_VARIANTS if kind in (*_ELEMENTWISE, "ufunc") else general
 
 
 def changed(value: Any, change: Callable[[Any], Any]) -> Any:

@@ -365,6 +365,7 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "broadcast_to": _broadcast_to,
     "expand_dims": _expand_dims,
     "number": _number,
+    "ufunc": _number,
     "int": lambda operands, fresh: Int(),
     "bool": _bool,
     "index": _index,

@@ -3,6 +3,7 @@
 import numpy as np
 
 from adcompiler.rules import axes as axes
+from adcompiler.rules import cmathmodule as cmathmodule
 from adcompiler.rules import conversions as conversions
 from adcompiler.rules import counting as counting
 from adcompiler.rules import covariance as covariance
@@ -36,6 +37,10 @@ from adcompiler.rules import running as running
 from adcompiler.rules import shaping as shaping
 from adcompiler.rules import sorting as sorting
 from adcompiler.rules import splitting as splitting
+from adcompiler.rules import ufuncs as ufuncs
+from adcompiler.rules.registry import later
 
 if hasattr(np, "cumulative_sum"):
     from adcompiler.rules import cumulative as cumulative
+
+later("statistics", "adcompiler.rules.statisticsmodule")

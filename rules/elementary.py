@@ -9,6 +9,7 @@ from adcompiler.runtime.guarded import (
     filler_bar,
     imag_bar,
     nan_to_num_bar,
+    quietly,
     share_high,
     share_inside,
     share_low,
@@ -17,15 +18,15 @@ from adcompiler.runtime.guarded import (
     take_share,
 )
 from adcompiler.runtime.shapes import conj, fit, real, shape
-from adcompiler.runtime.special import bessel_i1, sinc_slope
+from adcompiler.runtime.special import arcsinh_slope, bessel_i1, sinc_slope
 
 DEGREE = float(np.pi / 180)
 
 # A bounded or a linear derivative
 
-scalar_rule(np.arctan, lambda x: 1 / (1 + x * x))
+scalar_rule(np.arctan, lambda x: 1 / (1 + quietly(np.square, x)))
 scalar_rule(np.tanh, lambda x, out: 1 - out * out)
-scalar_rule(np.arcsinh, lambda x: 1 / np.sqrt(1 + x * x))
+scalar_rule(np.arcsinh, lambda x: arcsinh_slope(x))
 scalar_rule(np.square, lambda x: 2 * x)
 scalar_rule(np.deg2rad, lambda x: DEGREE)
 scalar_rule(np.radians, lambda x: DEGREE)

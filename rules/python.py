@@ -81,7 +81,7 @@ non_differentiable(operator.countOf, operator.indexOf, kind="int")
 non_differentiable(bool, isinstance, issubclass, callable, hasattr, any, all, pattern_has, kind="int")
 non_differentiable(operator.not_, operator.truth, operator.is_, operator.is_not, operator.contains, kind="int")
 non_differentiable(operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, kind="elementwise")
-non_differentiable(operator.and_, operator.or_, operator.xor, operator.invert, kind="elementwise")
+non_differentiable(operator.and_, operator.or_, operator.xor, operator.invert, operator.inv, kind="elementwise")
 non_differentiable(operator.lshift, operator.rshift, kind="elementwise")
 
 # Text and types

@@ -23,7 +23,7 @@ RESULTS = (None, "fresh", "view", "same")
 RULE_KINDS = frozenset(
     "elementwise elementwise_real elementwise_complex where scalar scalar_complex scalar_real reduction reduction_real "
     "like array array_real array_complex array1 array2 same_rank_real same_rank_complex transpose matmul getitem "
-    "reshape stack concatenate broadcast_to expand_dims number int bool index tuple cast any other "
+    "reshape stack concatenate broadcast_to expand_dims number int bool index tuple cast any other ufunc "
     "eig eigh lstsq qr slogdet svd".split()
 )
 NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like"}
@@ -290,6 +290,8 @@ def key_name(key: Any) -> str:
     if name is None:
         return repr(key)
     owner = getattr(key, "__objclass__", None)
+    if isinstance(getattr(key, "__self__", None), np.ufunc):
+        return f"{key_name(key.__self__)}.{name}"
     place = owner.__name__ if owner is not None else getattr(key, "__module__", None)
     return f"{place.lstrip('_')}.{getattr(key, '__qualname__', name) if owner is None else name}" if place else name
 
@@ -335,7 +337,7 @@ def _check_not_built_in(keys: tuple[Key, ...], general: bool = False) -> None:
         ruled = any(rule.builtin for rule in _rules.get(key, ()))
         if key in _non_differentiable or key in _refused or (ruled and not general):
             raise ValueError(f"{key_name(key)} is already registered; put all keys of one operation on one rule")
-        if general and not ruled:
+        if general and not _rules.get(key):
             raise ValueError(f"{key_name(key)} has no rule yet, which a general one would come after")
 
 

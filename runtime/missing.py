@@ -41,12 +41,35 @@ def without_rule(function: Any, name: str) -> tuple[str, str, str]:
     if isinstance(function, np.vectorize) or function in (np.vectorize.__init__, np.vectorize.__call__):
         what, why = "a function made by np.vectorize has no derivative", "It calls Python once for each number."
         return what, why, "Write it with operations on whole arrays (np.where for a choice), or as a loop."
+    if getattr(function, "__module__", None) == "_operator":
+        why = "It is no operation on numbers alone, or writes into its first argument."
+        return f"{name.lstrip('_')} has no derivative rule", why, "Write the operator or the call itself."
+    ufunc = getattr(function, "__self__", function)
+    if isinstance(ufunc, np.ufunc):
+        return _ufunc_without_rule(function, ufunc, name)
     if isinstance(inside, types.FunctionType) and not foreign_module(function):
         cls = f"{type(function).__module__}.{type(function).__qualname__}".replace("._lru_cache_wrapper", ".lru_cache")
         why = f"It is wrapped by {cls}, which has no source."
         return f"{name} has no derivative rule", why, "Use the function inside, which is its attribute __wrapped__."
     why = "It is not written in Python, and no rule is registered for it."
     return f"{name} has no derivative rule", why, "Register one with @rrule, or declare it with non_differentiable()."
+
+
+def _ufunc_without_rule(function: Any, ufunc: np.ufunc, name: str) -> tuple[str, str, str]:
+    """What is said of a ufunc, or of a method of one."""
+    if getattr(function, "__name__", "") == "at":
+        what = f"{ufunc.__name__}.at has no derivative"
+        return what, "It writes into its first argument.", "Make a new array and add it."
+    if all(types.count("O") == ufunc.nargs for types in ufunc.types):
+        why = "A ufunc made by np.frompyfunc calls Python once for each number, and returns objects."
+        advice = "Write it with operations on whole arrays (np.where for a choice), or as a loop."
+        return f"{name} has no derivative", why, advice
+    if ufunc.signature is not None:
+        return f"{name} has no derivative rule", "It is not written in Python.", "Register a rule with @rrule."
+    numbers = "x" if ufunc.nin == 1 else ", ".join(f"x{i + 1}" for i in range(ufunc.nin))
+    partials = ", ".join(f"lambda {numbers}: ..." for _ in range(ufunc.nin))
+    why = "It is a ufunc that is not written in Python, and no rule is registered for it."
+    return f"{name} has no derivative rule", why, f"Register its partial derivatives: scalar_rule({name}, {partials})."
 
 
 def refused_call(function: Any, error: TypeError) -> NoRuleError:

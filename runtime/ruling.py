@@ -40,7 +40,9 @@ class Config:
 def first_that_takes(rules: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
     """The first rule, or a general one behind it if that alone takes the call."""
     for rule, following in zip(rules, (*rules[1:], None), strict=True):
-        if following is None or not rule.builtin or _binds(rule.signature, args, kwargs):
+        # Behind the rule of a ufunc, the user's too, stands one that takes its other forms of call.
+        others = following is not None and (rule.builtin or any(isinstance(key, np.ufunc) for key in rule.keys))
+        if not others or _binds(rule.signature, args, kwargs):
             return rule
     return None
 

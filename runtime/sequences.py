@@ -81,3 +81,13 @@ def others_product(c: Any, values: Sequence[Any], start: Any) -> Any:
 def start_bar(c: Any, values: Iterable[Any], start: Any) -> Any:
     """The cotangent of the factor `start` of a product with `values`."""
     return fit(c * conj(math.prod(values)), shape(start))
+
+
+def deviations(c: Any, values: Any, center: Any, like: Any) -> Any:
+    """`c * (value - center)` for each of `values`, in a sequence as `like` is."""
+    return _like(like, (c * (value - center) for value in values))
+
+
+def inverse_powers(c: Any, values: Any, power: int) -> Any:
+    """`c / value ** power` for each of `values`, and 0 where a value is 0."""
+    return _like(values, (c / value**power if value else 0.0 for value in values))
