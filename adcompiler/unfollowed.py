@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import gast
+
 from adcompiler import ir
 from adcompiler.alias import alias
 from adcompiler.callees import InertCall
@@ -70,6 +72,20 @@ class Unfollowed:
             "Such variables are not differentiated yet.",
             "Return the new value from the nested function.",
         )
+
+    def refuse_defaults(self, node: Any, active: Active, stmt: Any) -> None:
+        """A default of a nested function is a constant for whoever calls it: it must not be active."""
+        for default in (*node.args.defaults, *node.args.kw_defaults):
+            names = {n.id for n in gast.walk(default) if isinstance(n, gast.Name)} if default is not None else set()
+            if names & active:
+                raise refuse(
+                    UnsupportedSyntaxError,
+                    f"{', '.join(map(self.spec.function.shown, sorted(names & active)))} carries a derivative, and is "
+                    "the default of a nested function",
+                    stmt.origin,
+                    "Such defaults are not differentiated yet.",
+                    "Use the variable in the function, or pass it as an argument.",
+                )
 
     def mutation(self, stmt: Any, what: str) -> Exception:
         return refuse(
