@@ -307,6 +307,7 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "filled_like": _filled_like,
     "tuple": _tuple,
     "other": lambda operands, fresh: Inert(),
+    "anything": lambda operands, fresh: Unknown(),
 }
 
 

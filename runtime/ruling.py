@@ -31,8 +31,14 @@ class Config:
         the captured variables, of a method or an object that can be called that of the object), then one for each
         argument and each keyword; None where there is none. Raises the compiler's errors for what has no derivative.
         """
-        wanted = tuple(not is_constant(value) for value in (f, *args, *kwargs.values()))
-        found = self.resolve(wanted, f, *args, **kwargs)
+        return self.vjp((True,) * (1 + len(args) + len(kwargs)), f, *args, **kwargs)
+
+    def vjp(
+        self, wanted: tuple[bool, ...], f: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> tuple[Any, Callable[[Any], Any]]:
+        """As `rrule_via_ad`, where only some cotangents are `wanted`; the others are None."""
+        on = tuple(w and not is_constant(v) for w, v in zip(wanted, (f, *args, *kwargs.values()), strict=True))
+        found = self.resolve(on, f, *args, **kwargs)
         y, saved = found.forward(*args, **kwargs)
         return y, lambda y_bar: tuple(map(unthunk, found.backward(saved, y_bar)))
 
