@@ -105,7 +105,7 @@ class Unfollowed:
         match value:
             case ir.Apply(ir.Call(ir.Global(name)), InertCall(), args):
                 return name in ("str", "repr", "format", "ascii") and self.atom(args, active | self.text | self.carried)
-            case ir.Apply(ir.Call(ir.Attr()), InertCall(), args, _, Inert()):
+            case ir.Apply(ir.Call(ir.Attr()), InertCall(why), args, _, Inert()) if why != "indices":
                 return self.atom(args, active | self.text)
         return False
 

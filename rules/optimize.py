@@ -14,6 +14,7 @@ from adcompiler.runtime.solutions import (
     Fit,
     between,
     fitted,
+    given,
     least_squares_solution,
     limits,
     limits_of_fit,
@@ -34,6 +35,17 @@ refused(
     why="The solution is a corner of a polyhedron, which stays or jumps when the costs change.\n"
     "Use stop_gradient() of the solution x, and compute the costs from it: c @ x has the right derivative.",
 )
+
+
+@rrule(optimize.Bounds, kind="anything")
+def bounds(lb=-np.inf, ub=np.inf, keep_feasible=False):
+    y = optimize.Bounds(lb, ub, keep_feasible)
+
+    def pullback(y_bar):
+        lb_bar, ub_bar = taken(y_bar, ("lb", "ub"), vars(y), "Bounds")
+        return lb_bar, ub_bar, None
+
+    return y, pullback
 
 
 # One equation with one unknown
@@ -163,7 +175,7 @@ def root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, opt
     back = system_root(Callback(config, fun, args, (needs[0], needs[2])), y.x, several=jac is True)
 
     def pullback(y_bar):
-        f_bar, args_bar = back(*taken(y_bar, ("x",), "root"))
+        f_bar, args_bar = back(*taken(y_bar, ("x",), y, "root"))
         return f_bar, None, args_bar, None, None, None, None, None
 
     return y, pullback
@@ -191,7 +203,7 @@ def fsolve(
     back = system_root(Callback(config, func, args, (needs[0], needs[2])), y[0] if full_output else y)
 
     def pullback(y_bar):
-        (x_bar,) = taken(y_bar, (0,), "fsolve") if full_output else (y_bar,)
+        (x_bar,) = taken(y_bar, (0,), y, "fsolve") if full_output else (y_bar,)
         f_bar, args_bar = back(x_bar)
         return f_bar, None, args_bar, None, None, None, None, None, None, None, None, None
 
@@ -281,14 +293,25 @@ def least_squares(
     jac="2-point",
     bounds=(-np.inf, np.inf),
     method="trf",
-    *,
+    ftol=1e-8,
+    xtol=1e-8,
+    gtol=1e-8,
+    x_scale=None,
     loss="linear",
     f_scale=1.0,
+    diff_step=None,
+    tr_solver=None,
+    tr_options=None,
+    jac_sparsity=None,
+    max_nfev=None,
+    verbose=0,
     args=(),
     kwargs=None,
+    callback=None,
+    workers=None,
+    *,
     needs,
     config,
-    **options,
 ):
     """The Gauss-Newton part of the second derivatives is exact, the rest a difference of exact gradients.
 
@@ -296,15 +319,19 @@ def least_squares(
     """
     if kwargs:
         return NotImplemented
-    y = optimize.least_squares(fun, x0, jac, bounds, method, loss=loss, f_scale=f_scale, args=args, **options)
+    options = dict(x_scale=x_scale, tr_options=tr_options, callback=callback, workers=workers, tr_solver=tr_solver)
+    rest = given(**options, diff_step=diff_step, jac_sparsity=jac_sparsity, max_nfev=max_nfev, verbose=verbose)
+    y = optimize.least_squares(
+        fun, x0, jac, bounds, method, ftol, xtol, gtol, loss=loss, f_scale=f_scale, args=args, **rest
+    )
     free = y.active_mask == 0
     refuse_active_bounds(needs[3], free, "least_squares")
-    f = Callback(config, fun, args, (needs[0], needs[7]))
-    back = least_squares_solution(f, y, free, loss, f_scale, "least_squares")
+    f = Callback(config, fun, args, (needs[0], needs[17]))
+    back = least_squares_solution(f, y, free, loss, f_scale)
 
     def pullback(y_bar):
         f_bar, args_bar = back(y_bar)
-        return f_bar, None, None, None, None, None, None, args_bar, None, None
+        return f_bar, *(None,) * 16, args_bar, None, None, None
 
     return y, pullback
 
@@ -324,46 +351,50 @@ def curve_fit(
     *,
     full_output=False,
     nan_policy=None,
+    ftol=1e-8,
+    xtol=1e-8,
+    gtol=None,
+    maxfev=None,
+    epsfcn=None,
+    factor=None,
+    diag=None,
+    max_nfev=None,
+    x_scale=None,
+    loss="linear",
+    f_scale=1.0,
+    diff_step=None,
+    verbose=None,
     needs,
     config,
-    **options,
 ):
     """The parameters, as `least_squares`; their covariance has no derivative. Declines to leave out points with nan."""
     if nan_policy == "omit":
         return NotImplemented
+    robust = dict(loss=loss, f_scale=f_scale) if loss != "linear" else {}
+    options = dict(gtol=gtol, maxfev=maxfev, epsfcn=epsfcn, factor=factor, diag=diag, full_output=full_output)
+    rest = given(**options, max_nfev=max_nfev, x_scale=x_scale, diff_step=diff_step, verbose=verbose)
     y = optimize.curve_fit(
-        f,
-        xdata,
-        ydata,
-        p0,
-        sigma,
-        absolute_sigma,
-        check_finite,
-        bounds,
-        method,
-        jac,
-        full_output=full_output,
-        nan_policy=nan_policy,
-        **options,
-    )
+        f, xdata, ydata, p0, sigma, absolute_sigma, check_finite, bounds, method, jac, ftol=ftol, xtol=xtol,
+        nan_policy=nan_policy, **rest, **robust,
+    )  # fmt: skip
     low, high = limits_of_fit(bounds, y[0].size)
     free = between(y[0], low, high, 1e-8 * np.maximum(1.0, np.abs(y[0])))
     refuse_active_bounds(needs[7], free, "curve_fit")
     fit = Fit(config, f, (xdata, ydata, sigma), (needs[0], needs[1], needs[2], needs[4]))
-    back = fitted(fit, y[0], free)
+    back = fitted(fit, y[0], free, loss, f_scale)
 
     def pullback(y_bar):
-        f_bar, data_bar = back(*taken(y_bar, (0,), "curve_fit"))
+        f_bar, data_bar = back(*taken(y_bar, (0,), y, "curve_fit"))
         x_bar, data_y_bar, sigma_bar = data_bar or (None, None, None)
-        return f_bar, x_bar, data_y_bar, None, sigma_bar, None, None, None, None, None, None, None, None
+        return f_bar, x_bar, data_y_bar, None, sigma_bar, *(None,) * 20
 
     return y, pullback
 
 
 @rrule(optimize.nnls, result="fresh", kind="tuple")
-def nnls(A, b, *, maxiter=None, **options):
+def nnls(A, b, *, maxiter=None, atol=None):
     """A least-squares solution on its support, which does not change with A and b unless it is degenerate."""
-    y = optimize.nnls(A, b, maxiter=maxiter, **options)
+    y = optimize.nnls(A, b, **given(maxiter=maxiter, atol=atol))
 
     def pullback(y_bar):
         A_bar, b_bar = nonnegative_bar(y_bar, A, b, y)

@@ -13,7 +13,7 @@ import numpy as np
 
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.tangents import accumulate, scale
-from adcompiler.runtime.walk import part
+from adcompiler.runtime.walk import is_constant, part
 
 
 class Outside(NamedTuple):
@@ -88,13 +88,16 @@ def dense(ct: Any, like: Any) -> Any:
     return np.zeros(np.shape(like)) if ct is None else np.broadcast_to(np.asarray(ct), np.shape(like))
 
 
-def taken(y_bar: Any, names: Sequence[Any], where: str) -> list[Any]:
-    """The entries `names` of the cotangent of a result; raises NoRuleError if another one has a derivative."""
+def taken(y_bar: Any, names: Sequence[Any], y: Any, where: str) -> list[Any]:
+    """The entries `names` of the cotangent of a result y.
+
+    Raises NoRuleError if it has another entry that is not zero, of something that is no constant.
+    """
     if y_bar is None:
         return [None] * len(names)
     keys = y_bar.keys() if hasattr(y_bar, "keys") else range(len(y_bar))
     for key in keys:
-        if key not in names and not _is_zero(part(y_bar, key)):
+        if key not in names and not _is_zero(part(y_bar, key)) and not is_constant(y[key]):
             entry = f".{key}" if isinstance(key, str) else f"item {key}"
             raise NoRuleError(
                 f"{entry} of the result of {where} has no derivative\n"

@@ -48,8 +48,8 @@ def zero_of(f: Callback, result: Any, where: str, several: bool = False) -> Back
 
     def pulled(y_bar: Any) -> Outside:
         if full:
-            x_bar, details = taken(y_bar, (0, 1), where)
-            y_bar = accumulate(x_bar, *taken(details, ("root",), where))
+            x_bar, details = taken(y_bar, (0, 1), result, where)
+            y_bar = accumulate(x_bar, *taken(details, ("root",), result[1], where))
         return Outside() if y_bar is None else back(y_bar)
 
     return pulled
@@ -58,7 +58,7 @@ def zero_of(f: Callback, result: Any, where: str, several: bool = False) -> Back
 def zero_in(f: Callback, result: Any, where: str, several: bool) -> Back:
     """The attribute `root` of a result."""
     inner = zero_of(f, result.root, where, several)
-    return lambda y_bar: inner(*taken(y_bar, ("root",), where))
+    return lambda y_bar: inner(*taken(y_bar, ("root",), result, where))
 
 
 def system_root(f: Callback, x: Any, shift: float = 0.0, several: bool = False) -> Back:
@@ -84,7 +84,7 @@ def minimum(f: Callback, jac: Any, result: Any, free: Any, where: str) -> Back:
     curvature = _curvature(f, jac, x)
 
     def pulled(y_bar: Any) -> Outside:
-        x_bar, fun_bar = taken(y_bar, ("x", "fun"), where)
+        x_bar, fun_bar = taken(y_bar, ("x", "fun"), result, where)
         moved = Outside() if x_bar is None else minimum_bar(curvature, x_bar, np.reshape(free, -1))
         own = moved if not isinstance(jac, Callback) else Outside(None, moved.arguments)
         if fun_bar is not None:
@@ -110,47 +110,53 @@ def _curvature(f: Callback, jac: Any, x: Any) -> Curvature:
     return curvature_by_differences(gradient, flat(x))
 
 
-def least_squares_solution(f: Callback, result: Any, free: Any, loss: Any, scale: Any, where: str) -> Back:
+def least_squares_solution(f: Callback, result: Any, free: Any, loss: Any, scale: Any) -> Back:
     """The solution `x`, the cost and the residuals `fun` of a least-squares problem."""
     x = np.array(result.x)
     y, pull = f.at(x)
+    weights = _weights(loss)
     residual = flat(y)
-    weights = _weights(loss, where)
-
-    def weighted(r: Any) -> Any:
-        return r * weights((r / scale) ** 2)
-
-    def gradient(point: Any) -> tuple[Any, Outside]:
-        values, back = f.at(point)
-        (x_bar,), outside = back(shaped(weighted(flat(values)), values))
-        return flat(dense(x_bar, x)), outside
 
     def pulled(y_bar: Any) -> Outside:
-        x_bar, cost_bar, fun_bar = taken(y_bar, ("x", "cost", "fun"), where)
-        direct = np.zeros(residual.shape)
-        if cost_bar is not None:
-            direct = direct + cost_bar * weighted(residual)
+        x_bar, cost_bar, fun_bar = taken(y_bar, ("x", "cost", "fun"), result, "least_squares")
+        outside = Outside()
         if fun_bar is not None:
-            direct = direct + fun_bar
-        (more,), outside = pull(shaped(direct, y)) if np.any(direct) else ((None,), Outside())
-        if cost_bar is not None and fun_bar is None:
-            more = None  # the cost does not change with x
-        x_bar = accumulate(x_bar, more)
-        if x_bar is None:
-            return outside
-        curvature = curvature_of_squares(f, x) if loss == "linear" else curvature_by_differences(gradient, x)
-        return outside + minimum_bar(curvature, x_bar, free)
+            (more,), outside = pull(shaped(flat(fun_bar), y))
+            x_bar = accumulate(x_bar, more)
+        if cost_bar is not None:  # it does not change with x
+            outside += pull(shaped(cost_bar * residual * weights((residual / scale) ** 2), y))[1]
+        return outside if x_bar is None else outside + fitted(f, x, free, loss, scale)(x_bar)
 
     return pulled
 
 
-def _weights(loss: Any, where: str) -> Callable[[Any], Any]:
+def fitted(f: Any, x: Any, free: Any, loss: Any, scale: Any) -> Back:
+    """The solution of a least-squares problem, with `f.at` as of a `Callback`."""
+    x = np.array(x)
+    weights = _weights(loss)
+
+    def gradient(point: Any) -> tuple[Any, Outside]:
+        y, pull = f.at(point)
+        residual = flat(y)
+        (x_bar,), outside = pull(shaped(residual * weights((residual / scale) ** 2), y))
+        return flat(dense(x_bar, x)), outside
+
+    def back(x_bar: Any) -> Outside:
+        if x_bar is None:
+            return Outside()
+        curvature = curvature_of_squares(f, x) if loss == "linear" else curvature_by_differences(gradient, x)
+        return minimum_bar(curvature, x_bar, free)
+
+    return back
+
+
+def _weights(loss: Any) -> Callable[[Any], Any]:
     if loss == "linear":
         return np.ones_like
     if loss in _LOSSES:
         return _LOSSES[loss]
     raise NoRuleError(
-        f"{where} with a loss function of its own has no derivative: its second derivatives are not known\n"
+        "least squares with a loss function of their own have no derivative: its second derivative is not known\n"
         "Use one of 'linear', 'soft_l1', 'huber', 'cauchy' and 'arctan'."
     )
 
@@ -229,21 +235,16 @@ def refuse_active_bounds(wanted: bool, free: Any, where: str) -> None:
         )
 
 
-def fitted(fit: Fit, p: Any, free: Any) -> Back:
-    """The parameters of a fit."""
-    p = np.array(p)
-
-    def back(p_bar: Any) -> Outside:
-        return Outside() if p_bar is None else minimum_bar(curvature_of_squares(fit, p), p_bar, free)
-
-    return back
+def given(**options: Any) -> dict[str, Any]:
+    """The options that were given: that are not None."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def nonnegative_bar(y_bar: Any, a: Any, b: Any, y: Any) -> tuple[Any, Any]:
     """The cotangents of A and b, from those of the x >= 0 that minimises |A x - b|, and of the norm at it."""
     a, b = np.asarray(a, float), np.asarray(b, float)
     x, norm = y
-    x_bar, norm_bar = taken(y_bar, (0, 1), "nnls")
+    x_bar, norm_bar = taken(y_bar, (0, 1), y, "nnls")
     residual = a @ x - b
     # The norm has a minimum at 0.
     r_bar = np.zeros(b.shape) if norm_bar is None or norm == 0 else norm_bar / norm * residual
