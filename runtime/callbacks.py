@@ -46,12 +46,15 @@ class Callback:
         self.single = not isinstance(args, tuple)
         self.args = (args,) if self.single else args
         self.wanted = wanted
+        self.prepared: dict[Any, Any] = {}
 
-    def at(self, *point: Any, outside: bool = True) -> tuple[Any, Pull]:
-        """The value at a point, and its pullback; without `outside` only with respect to the point."""
-        of_f, of_args = self.wanted if outside else (False, False)
-        flags = (of_f, *(True for _ in point), *(of_args for _ in self.args))
-        y, back = self.config.vjp(flags, self.f, *point, *self.args)
+    def at(self, *point: Any, moving: tuple[bool, ...] = ()) -> tuple[Any, Pull]:
+        """The value at a point, and its pullback; `moving` says which parts of the point want a cotangent (all)."""
+        key = (moving, *map(type, point))
+        if key not in self.prepared:
+            flags = (self.wanted[0], *(moving or (True,) * len(point)), *(self.wanted[1] for _ in self.args))
+            self.prepared[key] = self.config.prepared(flags, self.f, *point, *self.args)
+        y, back = self.prepared[key](*point, *self.args)
 
         def pull(y_bar: Any) -> tuple[tuple[Any, ...], Outside]:
             f_bar, *bars = back(y_bar)

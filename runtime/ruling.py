@@ -37,10 +37,18 @@ class Config:
         self, wanted: tuple[bool, ...], f: Callable[..., Any], /, *args: Any, **kwargs: Any
     ) -> tuple[Any, Callable[[Any], Any]]:
         """As `rrule_via_ad`, where only some cotangents are `wanted`; the others are None."""
+        return self.prepared(wanted, f, *args, **kwargs)(*args, **kwargs)
+
+    def prepared(self, wanted: tuple[bool, ...], f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """The function that does what `vjp` does, for many calls with arguments of the types of these."""
         on = tuple(w and not is_constant(v) for w, v in zip(wanted, (f, *args, *kwargs.values()), strict=True))
         found = self.resolve(on, f, *args, **kwargs)
-        y, saved = found.forward(*args, **kwargs)
-        return y, lambda y_bar: tuple(map(unthunk, found.backward(saved, y_bar)))
+
+        def call(*args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
+            y, saved = found.forward(*args, **kwargs)
+            return y, lambda y_bar: tuple(map(unthunk, found.backward(saved, y_bar)))
+
+        return call
 
 
 def first_that_takes(rules: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
