@@ -57,6 +57,7 @@ class ActiveValues(Unfollowed):
                 "Write it as a loop, or with array operations.",
             )
         if isinstance(value, ir.Lambda):
+            self.refuse_defaults(value.node, active, stmt)
             return bool(value.captures & (active | self.ever))
         if not isinstance(value, ir.Apply):
             if isinstance(value, ir.Name) and value.id in self.carried and isinstance(stmt, ir.Assign):

@@ -157,6 +157,7 @@ class _Analysis(ActiveValues):
             case ir.Delete():
                 return active - set(stmt.names)
             case ir.Define():
+                self.refuse_defaults(stmt.node, active, stmt)
                 captured = stmt.captures & (active | self.ever)
                 return active | {stmt.name} if captured else active - {stmt.name}
             case ir.Opaque():

@@ -233,7 +233,8 @@ class CallResolver(StreamResolver):
             return self.apply(expr, callee, operands, kinds, Number(False))
         if declared is not None:
             kind = self._inert_kind(declared, expr, kinds)
-            return self.apply(expr, InertCall("declared without derivative"), operands, kinds, kind)
+            why = "indices" if declared.kind == "tuple" else "declared without derivative"
+            return self.apply(expr, InertCall(why), operands, kinds, kind)
         rules = lookup(key)
         if rules:
             return self._ruled(expr, RuleCall(rules, key), args, kinds)

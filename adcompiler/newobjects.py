@@ -19,6 +19,7 @@ from adcompiler.construct import ConstructResolver, is_generated
 from adcompiler.lattice import Heap, Kind, Known
 from adcompiler.objects import plain_function
 from adcompiler.resolve import Resolved
+from adcompiler.rules.registry import lookup
 from adcompiler.runtime import places
 from adcompiler.runtime.members import has_plain_fields, member
 
@@ -31,7 +32,7 @@ class NewObjectResolver(ConstructResolver):
         if function is types.SimpleNamespace and not expr.args and all(k for k, _ in expr.kwargs):
             return self._namespace(expr)
         found = super()._constructed(expr, function, kinds)
-        if found is not None or not isinstance(function, type) or not _is_made_plainly(function):
+        if found is not None or not isinstance(function, type) or not _is_made_plainly(function) or lookup(function):
             return found
         init = member(function, "__init__")
         if dataclasses.is_dataclass(function) and is_generated(init):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+import gast
+
 from adcompiler import ir
 from adcompiler.alias import alias
 from adcompiler.callees import InertCall
@@ -74,6 +76,20 @@ class Unfollowed:
             "Return the new value from the nested function.",
         )
 
+    def refuse_defaults(self, node: Any, active: Active, stmt: Any) -> None:
+        """A default of a nested function is a constant for whoever calls it: it must not be active."""
+        for default in (*node.args.defaults, *node.args.kw_defaults):
+            names = {n.id for n in gast.walk(default) if isinstance(n, gast.Name)} if default is not None else set()
+            if names & active:
+                raise refuse(
+                    UnsupportedSyntaxError,
+                    f"{', '.join(map(self.spec.function.shown, sorted(names & active)))} carries a derivative, and is "
+                    "the default of a nested function",
+                    stmt.origin,
+                    "Such defaults are not differentiated yet.",
+                    "Use the variable in the function, or pass it as an argument.",
+                )
+
     def mutation(self, stmt: Any, what: str) -> Exception:
         return refuse(
             MutationError,
@@ -92,7 +108,7 @@ class Unfollowed:
         match value:
             case ir.Apply(ir.Call(ir.Global(name)), InertCall(), args):
                 return name in ("str", "repr", "format", "ascii") and self.atom(args, active | self.text | self.carried)
-            case ir.Apply(ir.Call(ir.Attr()), InertCall(), args, _, Inert()):
+            case ir.Apply(ir.Call(ir.Attr()), InertCall(why), args, _, Inert()) if why != "indices":
                 return self.atom(args, active | self.text)
         return False
 

@@ -44,3 +44,5 @@ if hasattr(np, "cumulative_sum"):
     from adcompiler.rules import cumulative as cumulative
 
 later("statistics", "adcompiler.rules.statisticsmodule")
+later("scipy.integrate", "adcompiler.rules.integrate")
+later("scipy.optimize", "adcompiler.rules.optimize")

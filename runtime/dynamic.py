@@ -165,6 +165,8 @@ def _attribute(obj: Any, name: str) -> Resolved:
     if isinstance(obj, np.ndarray | np.generic | float | complex):
         return _from_object(_by_key(getattr(np.ndarray, name, None), (True,), (obj,), {}))
     found = member(cls, name)
+    if found is ABSENT and isinstance(obj, dict) and is_plain_container(obj) and getattr(obj, name) is obj.get(name):
+        return Resolved(_load, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))
     if not has_plain_fields(cls):
         raise no_rule(getattr, [obj])
     if is_field(obj, name):
@@ -204,14 +206,8 @@ def _check_tangible(value: Any) -> None:
     """Raise if an active value may carry derivatives in a place where they would be lost."""
     if isinstance(value, types.MethodType | types.BuiltinMethodType):
         value = getattr(value, "__self__", None)
-    if isinstance(value, types.FunctionType):
-        if not all(map(_is_inert_default, value.__defaults__ or ())):
-            raise UnsupportedSyntaxError(
-                f"{value.__name__} has defaults that may carry derivatives, and is only known at run time\n"
-                "Pass them as arguments."
-            )
-    elif has_plain_fields(type(value)):
-        return  # compiled with what it holds
+    if isinstance(value, types.FunctionType) or has_plain_fields(type(value)):
+        return  # compiled with what it captures or holds; defaults are constants
     elif isinstance(value, list | tuple | dict):
         for item in value.values() if isinstance(value, dict) else value:
             _check_tangible(item)

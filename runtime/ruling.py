@@ -31,10 +31,24 @@ class Config:
         the captured variables, of a method or an object that can be called that of the object), then one for each
         argument and each keyword; None where there is none. Raises the compiler's errors for what has no derivative.
         """
-        wanted = tuple(not is_constant(value) for value in (f, *args, *kwargs.values()))
-        found = self.resolve(wanted, f, *args, **kwargs)
-        y, saved = found.forward(*args, **kwargs)
-        return y, lambda y_bar: tuple(map(unthunk, found.backward(saved, y_bar)))
+        return self.vjp((True,) * (1 + len(args) + len(kwargs)), f, *args, **kwargs)
+
+    def vjp(
+        self, wanted: tuple[bool, ...], f: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> tuple[Any, Callable[[Any], Any]]:
+        """As `rrule_via_ad`, where only some cotangents are `wanted`; the others are None."""
+        return self.prepared(wanted, f, *args, **kwargs)(*args, **kwargs)
+
+    def prepared(self, wanted: tuple[bool, ...], f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+        """The function that does what `vjp` does, for many calls with arguments of the types of these."""
+        on = tuple(w and not is_constant(v) for w, v in zip(wanted, (f, *args, *kwargs.values()), strict=True))
+        found = self.resolve(on, f, *args, **kwargs)
+
+        def call(*args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
+            y, saved = found.forward(*args, **kwargs)
+            return y, lambda y_bar: tuple(map(unthunk, found.backward(saved, y_bar)))
+
+        return call
 
 
 def first_that_takes(rules: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
