@@ -78,7 +78,7 @@ def unshaped(kind: Kind, _: Any = None) -> Kind:
 
 
 def foreign(kind: Kind, _: Any = None) -> Kind:
-    """The kind of a variable as another function sees it: shape classes and parameters are those of its own function."""
+    """The kind of a variable as another function sees it: it has neither the shape classes nor the parameters."""
     return replace(kind, holder=None) if isinstance(kind, Observed) else mapped(shapeless(kind), foreign)
 
 
