@@ -16,7 +16,8 @@
                                                                       handled
     adjoint      IR → forward IR, backward IR, saved values           adjoint, protected, passing, writing, whiles,
                                                                       reverse, structures, elements, tracking,
-                                                                      cotangents, bars, definite, saving, records, gathers
+                                                                      cotangents, bars, definite, saving, records,
+                                                                      gathers
       inline     rule + kinds → one expression per cotangent          ruletext, instantiate, link
     simplify     backward IR → the same without idle copies           simplify
     fold         IR → IR with nested expressions                      fold
