@@ -88,6 +88,7 @@ class Comprehender(Normaliser):
         if any(isinstance(d, YIELDS) for d in own_nodes(node)):
             raise self.unsupported(node, f"a yield inside {what}", "Yield in a statement of its own.")
         target = self.names.fresh("t")
+        node = self.kept(node)
         into: list[str | None] = []
         body = self.block(lambda: into.append(make(target)))
         spelled = ir.Verbatim(node, frozenset(n for n in loads(node, values_only=True) if self.is_local(n)), what)

@@ -115,6 +115,7 @@ class Lowering(Assignments):
 
     def opaque(self, node: gast.AST, error: Exception | None = None) -> None:
         """Keep a statement as it stands, if control cannot leave through it; `error` says why it is not lowered."""
+        node = self.kept(node)
         what = _WHAT.get(type(node).__name__, "this statement")
         exits = (gast.Return, gast.Break, gast.Continue)
         if any(isinstance(d, exits) for d in own_nodes(node)):
