@@ -122,3 +122,33 @@ def test_turns_that_are_written_out(program):
     layers, h = (Scaled(3.0), Squared(), np.sin), 1e-6
     expected = (program(0.4 + h, layers) - program(0.4 - h, layers)) / (2 * h)
     assert gradient(program)(0.4, layers) == pytest.approx(expected, rel=1e-6)
+
+
+# Functions that capture the variables of a comprehension
+
+
+def from_a_list(x):
+    fs = [lambda v: v * k for k in (1.0, 2.0)]
+    return fs[0](x)
+
+
+def from_a_generator(x):
+    fs = tuple((lambda v: v * k) for k in (1.0, 2.0))
+    return fs[0](x)
+
+
+def sorted_by_calling(x):
+    fs = sorted([lambda v: v * k for k in (1.0, 2.0)], key=lambda f: f(1.0))
+    return fs[0](x)
+
+
+def beside_a_name(x):
+    k = 7.0
+    fs = [lambda v: v * k for k in (1.0, 2.0)]
+    return fs[0](x) * k / 7.0
+
+
+@programs(from_a_list, from_a_generator, sorted_by_calling, beside_a_name)
+def test_functions_of_the_variables_of_a_comprehension(program):
+    """Such functions see the last value, also where nothing in the comprehension carries a derivative."""
+    assert gradient(program)(1.5) == 2.0
