@@ -292,16 +292,16 @@ class _Analysis(ActiveValues):
             end = self.block(handler.body, caught - name)
             ends.append(None if end is None else end - name)
         anywhere = frozenset(self.raising.pop())
+        left = [exits.pop() for exits in leaving]
         final = self.block(stmt.final, anywhere)
         changed = ir.bound_in(stmt.final)
 
         def after(end: Active | None) -> Active | None:
             return None if end is None or final is None else (end - changed) | (final & changed)
 
-        for exits in leaving:
-            left = exits.pop()
+        for exits, gone in zip(leaving, left, strict=True):
             if exits:
-                exits[-1] += [a for a in map(after, left) if a is not None]
+                exits[-1] += [a for a in map(after, gone) if a is not None]
         return after(self.join(*ends))
 
     def loop(self, stmt: Any, active: Active) -> Active | None:

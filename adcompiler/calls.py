@@ -92,7 +92,8 @@ class CallResolver(StreamResolver):
         if expr.kwargs or self.program.writes_places:
             return None
         whole = self._made(ir.Seq("tuple", expr.args))
-        return self.apply(expr, Spread(), (whole,), (self.value(whole)[1],), Unknown())
+        spelled = ir.Call(expr.func, (ir.Star(whole),))  # an iterator gives its items once
+        return self.apply(spelled, Spread(), (whole,), (self.value(whole)[1],), Unknown())
 
     def _dynamic(self, expr: ir.Call, kinds: list[Any], pure: bool = False) -> Resolved:
         """A call of something that is known at run time only."""

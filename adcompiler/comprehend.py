@@ -27,7 +27,8 @@ import numpy as np
 from adcompiler import ir
 from adcompiler.decide import trusted
 from adcompiler.normalise import YIELDS, Normaliser
-from adcompiler.scope import bindings, loads, own_nodes, parameters
+from adcompiler.renaming import rename
+from adcompiler.scope import bindings, loads, own_nodes
 
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 # What takes all items of a generator expression before it does anything else with them.
@@ -88,6 +89,7 @@ class Comprehender(Normaliser):
         if any(isinstance(d, YIELDS) for d in own_nodes(node)):
             raise self.unsupported(node, f"a yield inside {what}", "Yield in a statement of its own.")
         target = self.names.fresh("t")
+        node = self.kept(node)
         into: list[str | None] = []
         body = self.block(lambda: into.append(make(target)))
         spelled = ir.Verbatim(node, frozenset(n for n in loads(node, values_only=True) if self.is_local(n)), what)
@@ -251,34 +253,6 @@ class Comprehender(Normaliser):
 def as_list(node: Any) -> Any:
     """A generator expression as a list comprehension."""
     return gast.copy_location(gast.ListComp(elt=node.elt, generators=node.generators), node)
-
-
-def rename(node: Any, new: dict[str, str], whole: bool = False) -> None:
-    """Rename variables in an expression, in place; scopes inside that have the names themselves are left alone.
-
-    `whole`: the node is the comprehension whose variables these are.
-    """
-    match node:
-        case gast.Name():
-            node.id = new.get(node.id, node.id)
-            return
-        case gast.Lambda():
-            for default in [*node.args.defaults, *node.args.kw_defaults]:
-                if default is not None:
-                    rename(default, new)
-            hidden = set(parameters(node))
-            rename(node.body, {a: b for a, b in new.items() if a not in hidden})
-            return
-    if isinstance(node, COMPREHENSIONS) and not whole:
-        first = node.generators[0].iter
-        rename(first, new)
-        hidden = {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
-        node.generators[0].iter = gast.Constant(value=None, kind=None)
-        rename(node, {a: b for a, b in new.items() if a not in hidden}, whole=True)
-        node.generators[0].iter = first
-        return
-    for child in gast.iter_child_nodes(node):
-        rename(child, new)
 
 
 def _results(node: Any) -> list[gast.AST]:

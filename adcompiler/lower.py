@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import copy
+import functools
 import operator
 from collections.abc import Callable
 from dataclasses import replace
@@ -88,13 +89,13 @@ class Lowering(Assignments):
 
     def body(self, nodes: list[gast.AST]) -> ir.Block:
         """The IR of a list of statements."""
+        return self.block(lambda: self.sequence(nodes))
 
-        def make() -> None:
-            for i, node in enumerate(nodes):
-                if not (isinstance(node, gast.Assign) and self.defer(node, nodes[i + 1 :])):
-                    self.statement(node)
-
-        return self.block(make)
+    def sequence(self, nodes: list[gast.AST]) -> None:
+        """Add the IR of a list of statements."""
+        for i, node in enumerate(nodes):
+            if not (isinstance(node, gast.Assign) and self.defer(node, nodes[i + 1 :])):
+                self.statement(node)
 
     def statement(self, node: gast.AST) -> None:
         """Add the IR of one statement."""
@@ -115,6 +116,7 @@ class Lowering(Assignments):
 
     def opaque(self, node: gast.AST, error: Exception | None = None) -> None:
         """Keep a statement as it stands, if control cannot leave through it; `error` says why it is not lowered."""
+        node = self.kept(node)
         what = _WHAT.get(type(node).__name__, "this statement")
         exits = (gast.Return, gast.Break, gast.Continue)
         if any(isinstance(d, exits) for d in own_nodes(node)):
@@ -255,14 +257,7 @@ class Lowering(Assignments):
     def stmt_For(self, node: gast.For) -> None:
         rebound = {n for stmt in (*node.body, *node.orelse) for n in bindings(stmt)} | set(bindings(node.target))
 
-        def inside() -> None:
-            for stmt in node.body:
-                self.statement(stmt)
-
-        def orelse() -> None:
-            for stmt in node.orelse:
-                self.statement(stmt)
-
+        inside, orelse = functools.partial(self.sequence, node.body), functools.partial(self.sequence, node.orelse)
         self.loop(node.target, node.iter, rebound, inside, orelse, node)
 
     def plain_loop(

@@ -14,9 +14,10 @@
     alias        IR → alias classes                                   alias, aliases
     activity     IR → which names carry derivatives                   activity, active, unfollowed, escape,
                                                                       handled
-    adjoint      IR → forward IR, backward IR, saved values           adjoint, protected, whiles, reverse, structures,
-                                                                      elements, tracking, cotangents, bars,
-                                                                      definite, saving, records, gathers
+    adjoint      IR → forward IR, backward IR, saved values           adjoint, protected, passing, writing, whiles,
+                                                                      reverse, structures, elements, tracking,
+                                                                      cotangents, bars, definite, saving, records,
+                                                                      gathers
       inline     rule + kinds → one expression per cotangent          ruletext, instantiate, link
     simplify     backward IR → the same without idle copies           simplify
     fold         IR → IR with nested expressions                      fold

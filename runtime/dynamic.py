@@ -40,7 +40,7 @@ _compile: Callable[..., Any]
 _ARITHMETIC = (operator.add, operator.mul, operator.sub, operator.truediv, operator.mod, operator.pow, operator.matmul)
 # Functions that call a closure or partial, by its code or type.
 _callers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-_AUGMENTED = {
+AUGMENTED = {
     operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul,
     operator.itruediv: operator.truediv, operator.ipow: operator.pow, operator.imatmul: operator.matmul,
     operator.ifloordiv: operator.floordiv, operator.imod: operator.mod,
@@ -260,13 +260,13 @@ def _by_key(  # noqa: C901  one case per operation
 ) -> Resolved:
     """The derivative by rule, by source, or not at all; `backward` gives one cotangent per argument and keyword."""
     count = len(args) + len(kwargs)
-    if key in _AUGMENTED:
+    if key in AUGMENTED:
         if isinstance(args[0], list | dict):
             raise UnsupportedSyntaxError(
                 f"a {type(args[0]).__name__} that is only known at run time grows here\nMake a new one: `a = a + b`."
             )
         # `a += b` is an operation of its own where the class of `a` says so, and else `a = a + b`.
-        key = _AUGMENTED[key] if member(type(args[0]), f"__{key.__name__}__") is ABSENT or is_domain(args[0]) else key
+        key = AUGMENTED[key] if member(type(args[0]), f"__{key.__name__}__") is ABSENT or is_domain(args[0]) else key
     if (key in _JOINING and any(isinstance(a, list | tuple | dict) for a in args)) or key in (list, tuple, dict):
         roles = "p" if key is dict else "s"
         return _moving(key, "".join(roles if on else "-" for on in wanted[: len(args)]), len(kwargs))

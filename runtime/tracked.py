@@ -15,6 +15,7 @@ from typing import Any
 from adcompiler.runtime import dynamic
 from adcompiler.runtime.bars import Bars, as_it_was, entries, hold, is_place
 from adcompiler.runtime.changes import CONCATENATE, METHODS
+from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.members import ABSENT, has_plain_fields, is_field, member
 from adcompiler.runtime.moved import CONTAINERS, Operation
 from adcompiler.runtime.places import LOAD_ATTRIBUTE, LOAD_ITEM
@@ -44,6 +45,18 @@ def resolve_tracked(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any)
     return _of_rule(inner, owner)
 
 
+def resolve_caught(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> dynamic.Resolved:
+    """As `resolve_tracked`, where exceptions are caught: a function of the user's might write, and then raise."""
+    found = resolve_tracked(wanted, f, *args, **kwargs)
+    if found.source is not None:
+        raise UnsupportedSyntaxError(
+            f"a call of {found.source.__qualname__}(), where its exceptions are caught\n"
+            "It is known at run time only, and what it wrote before an exception could not be followed.\n"
+            "Do this outside of the `try` or `with`."
+        )
+    return found
+
+
 def _attribute(obj: Any, name: str) -> dynamic.Resolved:
     """`getattr(obj, name)`: a read of a place, a property, or what has no derivative of its own."""
     cls = type(obj)
@@ -70,7 +83,7 @@ def _of_getter(getter: Any, more: tuple[Any, ...]) -> dynamic.Resolved:
     def backward(back: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
         return None, back(y_bar, bars)[0], None
 
-    return dynamic.Resolved(forward, backward)
+    return dynamic.Resolved(forward, backward, getter)
 
 
 def _operation(f: Any, args: tuple[Any, ...]) -> tuple[Operation | None, Any]:
@@ -108,7 +121,7 @@ def _of_source(function: Any, wanted: Any, first: tuple[Any, ...], count: int) -
         cts = back(y_bar, bars)
         return cts if first else (None, *cts)
 
-    return dynamic.Resolved(forward, backward)
+    return dynamic.Resolved(forward, backward, function)
 
 
 def _of_rule(inner: dynamic.Resolved, owner: Any) -> dynamic.Resolved:
