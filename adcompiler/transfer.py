@@ -306,7 +306,9 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "filled": _filled,
     "filled_like": _filled_like,
     "tuple": _tuple,
+    "whole": lambda operands, fresh: Int(),
     "other": lambda operands, fresh: Inert(),
+    "text": lambda operands, fresh: Inert(),
 }
 
 

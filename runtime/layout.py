@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.errors import DifferentiationError
+from adcompiler.runtime.errors import DifferentiationError, UnsupportedSyntaxError
 from adcompiler.runtime.shapes import Shape, ndim, real, shape, zeros
 
 Layout = tuple[type, list[Shape]]
@@ -189,4 +189,9 @@ def cast_bar(c: Any, dtype: np.dtype[Any]) -> Any:
     """
     if dtype.kind == "f":
         return real(c)
+    if dtype.kind in "SUTO":
+        raise UnsupportedSyntaxError(
+            "text or objects made of numbers with a derivative are used in a computation\n"
+            "Use the values themselves, or stop_gradient() of them."
+        )
     return c if dtype.kind == "c" else np.zeros(shape(c))

@@ -28,6 +28,7 @@ class Operation:
     forward: Callable[..., Any]
     reverse: Callable[[Any, Any, Bars], tuple[Any, ...]]
     stores: bool = True
+    keyed: bool = False  # the operand after the object is a key or a name
 
 
 # Containers whose items and methods are Python's own; those of a subclass may do anything.
