@@ -24,7 +24,8 @@ from adcompiler.errors import (
 )
 from adcompiler.lattice import Inert, Unknown
 from adcompiler.pipeline import Compiled
-from adcompiler.runtime.bars import Bars, Tracked, hold
+from adcompiler.runtime.bars import Bars, Tracked
+from adcompiler.runtime.held import hold
 from adcompiler.runtime.project import detach, materialize, project
 from adcompiler.runtime.tangents import accumulate
 from adcompiler.texts import number_of_text

@@ -52,7 +52,7 @@ from adcompiler.lattice import (
     Unknown,
     numeric,
 )
-from adcompiler.runtime.bars import entries, is_place
+from adcompiler.runtime.held import entries, is_place
 from adcompiler.spec import Spec
 
 Active = frozenset[str]
@@ -229,7 +229,7 @@ class Texts:
                 self.keep_text(value, stmt)
                 return True
         if is_load(value):
-            return given[0][0] == 0
+            return any(i == 0 for i, _, _ in given)
         at_run_time = isinstance(value.callee, Dynamic)
         if at_run_time and callable(value.callee.key) and not any(n in active for a in value.args for n in _reads(a)):
             return True  # an operator

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.bars import Bars, hold
+from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.containers import from_items
 from adcompiler.runtime.errors import UnsupportedSyntaxError
+from adcompiler.runtime.held import hold
 from adcompiler.runtime.tangents import accumulate
 
 

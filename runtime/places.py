@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.bars import Bars, Cell, hold, is_object
+from adcompiler.runtime.bars import Bars, Cell
 from adcompiler.runtime.errors import MutationError, UnsupportedSyntaxError
+from adcompiler.runtime.held import hold, is_object
 from adcompiler.runtime.moved import (
     CONTAINERS,
     Moved,
