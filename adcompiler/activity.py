@@ -80,8 +80,9 @@ class _Rounds:
             self.visited.add(key)
             known = self.table.setdefault(key, Activity())
             found = _Analysis(spec, mask, self).run()
-            self.changed |= found.result != known.result
+            self.changed |= (found.result, found.text, found.filled) != (known.result, known.text, known.filled)
             known.result, known.before, known.gathered = found.result, found.before, found.gathered
+            known.text, known.filled, known.lost = found.text, found.filled, found.lost
         return self.table[key]
 
 
@@ -107,9 +108,9 @@ class _Analysis(ActiveValues):
             raise self.rebound(self.spec.function, ", ".join(sorted(start & self.shared)))
         # Python binds captured variables late: a function is active if what it captures is active at any time.
         while True:
-            ever = self.ever
+            ever, text = self.ever, set(self.text)
             self.block(self.spec.body, frozenset(start))
-            if self.ever == ever:
+            if (self.ever, self.text) == (ever, text):
                 break
         for value, made in self.generators.values():  # last: what is refused anyway counts as a write
             refuse_late(self.spec, self.aliases, value, made)
@@ -143,10 +144,9 @@ class _Analysis(ActiveValues):
 
     def statement(self, stmt: Any, active: Active) -> Active | None:  # noqa: C901  one case per form
         """The names active after a statement; None if control does not get there."""
+        self.note_text(stmt, active)
         match stmt:
             case ir.Assign():
-                if self.is_text(stmt.value, active):
-                    self.text.add(stmt.target)
                 return self.assign(stmt, active)
             case ir.Unpack():
                 return self.unpack(stmt, active)

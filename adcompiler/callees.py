@@ -32,9 +32,13 @@ class PairCall:
 
 @dataclass(frozen=True, eq=False)
 class InertCall:
-    """No derivative: declared so, or nothing active can come out.  `why` is for `explain`."""
+    """No derivative: declared so, or nothing active can come out.  `why` is for `explain`.
+
+    `declared` says what comes out, as the kinds of `non_differentiable` do.
+    """
 
     why: str
+    declared: str | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,7 +117,11 @@ class CallResolver(StreamResolver):
             return self.stream_method(expr, func, obj, kinds)
         if isinstance(obj, Inert):
             operands = self._operands(expr, expr.args)
-            return self._effect(expr, operands, kinds, "of an object without derivative", func.name)
+            if func.name in WRITERS and any(map(can_be_active, kinds)):
+                return self._kept(expr, operands, kinds, func.name)
+            return self.text_method(expr, func, kinds) or self._effect(
+                expr, operands, kinds, "of an object without derivative", func.name
+            )
         written = self.written_method(expr, func, obj, kinds) or self.container_method(expr, func, obj, kinds)
         if written is not None:
             return written
@@ -135,6 +139,16 @@ class CallResolver(StreamResolver):
             "Build a new list or tuple instead." if func.name in WRITERS else "Read the items by index or in a loop.",
         )
         return self.apply(expr, callee, (func.value, *self._operands(expr, expr.args)), (obj, *kinds), Unknown())
+
+    def _kept(self, expr: ir.Call, operands: Any, kinds: list[Any], name: str) -> Resolved:
+        """A call by which an object that is followed no further may keep a value that carries a derivative."""
+        callee = self.missing(
+            UnsupportedSyntaxError,
+            f".{name}() of an object that is not followed",
+            "What it keeps would lose its derivative.",
+            "Put the value into a list or dict that is made here.",
+        )
+        return self.apply(expr, callee, operands, kinds, Inert())
 
     def _effect(self, expr: ir.Call, args: Any, kinds: Any, why: str, name: str) -> Resolved:
         """A call for its effects (logging, printing): nothing active comes out, unless its value is used."""
@@ -170,9 +184,10 @@ class CallResolver(StreamResolver):
             return self.apply(expr, callee, expr.args, kinds, Unknown())
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
-            return self.apply(expr, InertCall("stop_gradient"), operands, kinds, kind)
+            return self.apply(expr, InertCall("stop_gradient", "constant"), operands, kinds, kind)
         found = (
             self._matched(expr, function, kinds)
+            or self.text_function(expr, function, kinds)
             or self.on_places(expr, function, kinds)
             or self.on_containers(expr, function, kinds)
             or self._on_objects(expr, function, kinds)
@@ -185,7 +200,7 @@ class CallResolver(StreamResolver):
     def _matched(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
         """`isinstance`, and what else `match` asks for; None for all other functions."""
         if function is isinstance and len(kinds) == 2:
-            return self.apply(expr, InertCall("a test"), expr.args, kinds, isinstance_kind(*kinds))
+            return self.apply(expr, InertCall("a test", "bool"), expr.args, kinds, isinstance_kind(*kinds))
         if function is pattern_attribute and isinstance(kinds[1], Known):
             # A positional sub-pattern is matched with an attribute, or with the subject itself.
             subject, _, index = expr.args
@@ -234,8 +249,8 @@ class CallResolver(StreamResolver):
             return self.apply(expr, callee, operands, kinds, Number(False))
         if declared is not None:
             kind = self._inert_kind(declared, expr, kinds)
-            why = "indices" if declared.kind == "tuple" else "declared without derivative"
-            return self.apply(expr, InertCall(why), operands, kinds, kind)
+            inert = InertCall("declared without derivative", declared.kind or "number")
+            return self.apply(expr, inert, operands, kinds, kind)
         rules = lookup(key)
         if rules:
             return self._ruled(expr, RuleCall(rules, key), args, kinds)

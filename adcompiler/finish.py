@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.activity import activity
 from adcompiler.alias import alias
 from adcompiler.entry import Finish
 from adcompiler.errors import (
@@ -21,10 +22,13 @@ from adcompiler.errors import (
     locate,
     refuse,
 )
+from adcompiler.lattice import Inert, Unknown
 from adcompiler.pipeline import Compiled
-from adcompiler.runtime.bars import Bars, Tracked, hold
+from adcompiler.runtime.bars import Bars, Tracked
+from adcompiler.runtime.held import hold
 from adcompiler.runtime.project import detach, materialize, project
 from adcompiler.runtime.tangents import accumulate
+from adcompiler.texts import number_of_text
 from adcompiler.variants import shown
 from adcompiler.wanted import Wanted, check_pair, check_scalar, positional_parameters
 
@@ -47,6 +51,8 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
     has_aux = mode == "aux"
     place = definition_of(compiled.request.function)
     seed = (1.0, None) if has_aux else 1.0
+    if isinstance(compiled.spec.result, Inert | Unknown) and activity(compiled.spec, pair.mask).lost:
+        raise number_of_text(compiled.spec.function)
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
         try:

@@ -43,6 +43,7 @@ from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime import changes, places
 from adcompiler.shapeclasses import shapeless
 from adcompiler.spec import ANY, Path, Root
+from adcompiler.textcalls import TextResolver
 from adcompiler.transfer import as_dict, broadcast_kind, result_kind
 
 BINARY = {
@@ -54,7 +55,7 @@ UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in")
 
 
-class OperationResolver(RuleResolver, MoveResolver):
+class OperationResolver(RuleResolver, MoveResolver, TextResolver):
     """Adds everything but calls to what can be resolved."""
 
     # --- displays ---------------------------------------------------------------------------------------
@@ -103,10 +104,9 @@ class OperationResolver(RuleResolver, MoveResolver):
         if any(k is None for k in kinds):
             return self.apply(expr, InertCall("not reached yet"), expr.args, kinds, None)
         if expr.op in COMPARISONS or expr.op == "not":
-            return self.apply(expr, InertCall("a test"), expr.args, kinds, self._test(expr.op, kinds))
+            return self.apply(expr, InertCall("a test", "bool"), expr.args, kinds, self._test(expr.op, kinds))
         key = (UNARY if len(expr.args) == 1 else BINARY)[expr.op]
-        numbers = [numeric(k) for k in kinds]
-        if None not in numbers:
+        if None not in (numbers := [numeric(k) for k in kinds]):
             if all(isinstance(k, Int | IntArray) for k in numbers):
                 return self.apply(expr, InertCall("integers"), expr.args, kinds, self._integers(expr.op, kinds))
             rules = lookup(key)
@@ -118,6 +118,10 @@ class OperationResolver(RuleResolver, MoveResolver):
         if self.program.writes_places and expr.op == "+" and all(k and self.container_class(k) is list for k in kinds):
             whole = kinds[0] if kinds[0] == kinds[1] else Heap(list)
             return self.place_call(expr, changes.CONCATENATE, expr.args, kinds, whole)
+        return self.formatted(expr, kinds) or self._mixed(expr, key, kinds, numbers)
+
+    def _mixed(self, expr: ir.Op, key: Any, kinds: list[Any], numbers: list[Any]) -> Resolved:
+        """An operator on what is not only numbers."""
         mixed = any(isinstance(k, Inert) for k in kinds) and any(map(can_be_active, numbers))
         if mixed or any(isinstance(k, Unknown) or is_object(k) for k in kinds):
             if self.augments(expr):
@@ -391,8 +395,5 @@ def _literal_slice(index: ir.Expr) -> slice | None:
     if not isinstance(index, ir.Slice):
         return None
     ends = [ir.Const(None) if end is None else end for end in (index.lower, index.upper, index.step)]
-    return (
-        slice(*(e.value for e in ends if isinstance(e, ir.Const)))
-        if all(isinstance(e, ir.Const) for e in ends)
-        else None
-    )
+    constants = [e.value for e in ends if isinstance(e, ir.Const)]
+    return slice(*constants) if len(constants) == 3 else None

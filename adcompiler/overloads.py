@@ -69,7 +69,7 @@ class OverloadResolver(ObjectResolver):
         elif there and self._has_field(obj, name):
             self.attr(attribute)  # guarded as if it were loaded
         if function is hasattr:
-            return self.apply(expr, InertCall("a test"), expr.args, (obj, Known(name)), Known(there))
+            return self.apply(expr, InertCall("a test", "bool"), expr.args, (obj, Known(name)), Known(there))
         return self.value(expr.args[2]) if len(expr.args) == 3 else None
 
     # --- operators --------------------------------------------------------------------------------------

@@ -39,7 +39,8 @@ from adcompiler.lattice import (
 from adcompiler.parse import parse
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.runtime import changes, places
-from adcompiler.runtime.bars import Cell, is_place, is_place_class
+from adcompiler.runtime.bars import Cell
+from adcompiler.runtime.held import is_place, is_place_class
 from adcompiler.runtime.moved import Operation
 from adcompiler.spec import ANY
 

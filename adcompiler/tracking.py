@@ -17,7 +17,7 @@ from adcompiler.cotangents import ACCUMULATE, LEN, Cotangents
 from adcompiler.lattice import Heap, Kind, Observed, Unknown, class_of, is_plain
 from adcompiler.places import is_mutable
 from adcompiler.quiet import is_quiet
-from adcompiler.runtime.bars import hold
+from adcompiler.runtime.held import hold
 from adcompiler.runtime.moved import first_of
 from adcompiler.saving import Region
 from adcompiler.spec import ANY

@@ -378,7 +378,9 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "qr": _qr,
     "slogdet": _parts(type(np.linalg.slogdet(_UNIT)), None, True),
     "svd": _svd,
+    "whole": lambda operands, fresh: Int(),
     "other": lambda operands, fresh: Inert(),
+    "text": lambda operands, fresh: Inert(),
 }
 
 

@@ -33,6 +33,7 @@ class Variants:
         single_use: bool,
         inline: bool = True,
         ruled: Callable[..., Any] | None = None,
+        inner: bool = False,
     ) -> None:
         self.function = function
         self.plan = plan
@@ -40,6 +41,7 @@ class Variants:
         self.single_use = single_use
         self.inline = inline
         self.ruled = ruled
+        self.inner = inner
         self.signature = inspect.signature(function, follow_wrapped=False)
         self.code, self.defaults, self.kwdefaults = _body(function)
         self.first: Callable[..., Any] = self.miss
@@ -89,7 +91,7 @@ class Variants:
         except DifferentiationError as error:
             locate(error, definition_of(self.function))
             raise
-        return compile_request(Request(self.function, arguments, wanted, self.single_use, self.inline))
+        return compile_request(Request(self.function, arguments, wanted, self.single_use, self.inline, self.inner))
 
     def bound(self, args: Any, kwargs: Any) -> dict[str, Any]:
         """Parameter → value, as Python binds them (Python's own TypeError if they do not fit)."""

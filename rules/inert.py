@@ -57,8 +57,10 @@ non_differentiable(np.ndarray.ndim, np.ndarray.size, np.ndarray.itemsize, np.nda
 non_differentiable(np.ndarray.dtype, np.ndarray.flags, kind="other")
 non_differentiable(np.generic.dtype, np.generic.shape, np.generic.ndim, np.generic.size, kind="other")
 non_differentiable(np.dtype, np.finfo, np.iinfo, np.result_type, np.promote_types, np.min_scalar_type, kind="other")
-non_differentiable(np.errstate, np.seterr, np.geterr, np.printoptions, np.array2string, np.array_repr, kind="other")
-non_differentiable(np.array_str, np.set_printoptions, np.get_printoptions, kind="other")
+non_differentiable(np.errstate, np.seterr, np.geterr, np.printoptions, kind="other")
+non_differentiable(np.set_printoptions, np.get_printoptions, kind="other")
+non_differentiable(np.array2string, np.array_repr, np.array_str, np.ndarray.tobytes, np.ndarray.dumps, kind="text")
+non_differentiable(np.format_float_positional, np.format_float_scientific, kind="text")
 
 # Conversions to whole numbers
 

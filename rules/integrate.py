@@ -7,11 +7,9 @@ import numpy as np
 from scipy import integrate, special
 
 from adcompiler.rules.registry import refused, rrule
-from adcompiler.runtime.adjoint import Field, adjoint
 from adcompiler.runtime.callbacks import Callback, taken
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.quadrature import Integrand, fixed_bars, inside, limit_bars
-from adcompiler.runtime.solutions import given
 
 refused(
     integrate.dblquad,

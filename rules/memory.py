@@ -19,12 +19,6 @@ refused(np.ndarray.resize, why="It writes into the array.\nUse np.resize(x, shap
 # Reading
 
 refused(
-    np.ndarray.tobytes,
-    np.ndarray.dumps,
-    why="It gives the numbers as bytes, in which the derivative would be lost.\n"
-    "Use the array itself, or stop_gradient(x) if the bytes are only a key.",
-)
-refused(
     np.ndarray.byteswap,
     np.ndarray.getfield,
     why="It reads the bytes of the numbers as other numbers.\nUse x.astype(dtype), x.real or x.imag.",

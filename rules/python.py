@@ -73,7 +73,8 @@ def min_(*values):
 # Steps: round(x, digits) is flat between its jumps
 
 non_differentiable(round, operator.floordiv, kind="number")
-non_differentiable(int, len, hash, id, ord, operator.index, operator.length_hint, kind="int")
+non_differentiable(int, ord, operator.index, kind="whole")
+non_differentiable(len, hash, id, operator.length_hint, kind="int")
 non_differentiable(operator.countOf, operator.indexOf, kind="int")
 
 # Questions
@@ -86,5 +87,6 @@ non_differentiable(operator.lshift, operator.rshift, kind="elementwise")
 
 # Text and types
 
-non_differentiable(type, str, repr, ascii, format, chr, bin, hex, oct, bytes, print, input, range, slice, kind="other")
+non_differentiable(str, repr, ascii, format, chr, bin, hex, oct, bytes, float.hex, kind="text")
+non_differentiable(type, print, input, range, slice, kind="other")
 non_differentiable(dir, vars, globals, locals, object, kind="other")

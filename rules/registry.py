@@ -26,7 +26,7 @@ RULE_KINDS = frozenset(
     "reshape stack concatenate broadcast_to expand_dims number int bool index tuple cast any other ufunc "
     "eig eigh lstsq qr slogdet svd".split()
 )
-NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like"}
+NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "text", "whole"}
 
 # Parameters that the caller of a rule fills in, not the user.
 RULE_OPTIONS = ("needs", "config")
@@ -164,7 +164,9 @@ def scalar_rule(
 def non_differentiable(*keys: Key, kind: str | None = None) -> None:
     """Declare that the results of the functions `keys` carry no derivative, whatever the arguments.
 
-    `kind` names the kind of the results. What a user declares replaces an earlier rule of the same function.
+    `kind` names the kind of the results: ``"text"`` of functions that make text of their arguments (it is an error to
+    make a number of that again), ``"whole"`` of those that make a whole number even of text. What a user declares
+    replaces an earlier rule of the same function.
     """
     _check_keys("non_differentiable", keys)
     _check_declaration(None, kind, NON_DIFFERENTIABLE_KINDS)

@@ -179,7 +179,8 @@ def signed(function: Any, operands: list[inspect.Parameter]) -> Any:
 
 # Registration
 
-# The ufuncs whose folds have a rule. NumPy 2 computes np.power.reduce and np.arctan2.reduce wrongly on contiguous arrays.
+# The ufuncs whose folds have a rule. NumPy 2 computes np.power.reduce and np.arctan2.reduce wrongly on contiguous
+# arrays.
 FOLDED = (
     *(np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.fmax, np.fmin),
     *(np.logaddexp, np.logaddexp2, np.hypot),

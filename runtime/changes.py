@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import defaultdict, deque
 from typing import Any
 
-from adcompiler.runtime.bars import Bars, hold
+from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.errors import UnsupportedSyntaxError
+from adcompiler.runtime.held import hold
 from adcompiler.runtime.moved import (
     Moved,
     Operation,

@@ -30,6 +30,7 @@ from adcompiler.runtime.missing import no_rule, refused_call
 from adcompiler.runtime.moves import moved
 from adcompiler.runtime.ruling import aligned, first_that_takes, options_of
 from adcompiler.runtime.tangents import Thunk
+from adcompiler.runtime.text import CARRIERS, TEXT, makes_text, refuse_text
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
 _lookup: Callable[[Any, tuple[type, ...]], tuple[Any, ...]]
@@ -46,7 +47,13 @@ AUGMENTED = {
     operator.ifloordiv: operator.floordiv, operator.imod: operator.mod,
 }  # fmt: skip
 _JOINING = (operator.add, operator.mul, operator.or_)
-_OPAQUE = (type, types.ModuleType, types.BuiltinFunctionType, np.ufunc)  # callables that hold no values
+_OPAQUE = (
+    type,
+    types.ModuleType,
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    np.ufunc,
+)  # callables that hold no values
 
 
 def connect(lookup: Any, is_inert: Any, refusal: Any, compile_: Any) -> None:
@@ -89,6 +96,8 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         if mark:
             _check_tangible(value)
     owner = getattr(f, "__self__", None)
+    if isinstance(f, types.BuiltinMethodType) and isinstance(owner, TEXT):
+        return _plain(f, count)  # text that is made of text
     if isinstance(f, types.BuiltinMethodType) and isinstance(owner, np.ndarray | np.generic):
         key = getattr(np.ndarray, f.__name__, f)
         return _without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
@@ -270,8 +279,12 @@ def _by_key(  # noqa: C901  one case per operation
     if (key in _JOINING and any(isinstance(a, list | tuple | dict) for a in args)) or key in (list, tuple, dict):
         roles = "p" if key is dict else "s"
         return _moving(key, "".join(roles if on else "-" for on in wanted[: len(args)]), len(kwargs))
-    if _is_inert(key):
+    declared = _is_inert(key)
+    if declared or makes_text(key, args):
+        if declared and declared.kind not in CARRIERS:
+            refuse_text(key, wanted, args, kwargs)
         return _plain(key, count)
+    refuse_text(key, wanted, args, kwargs)
     if key is operator.getitem and is_plain_container(args[0]):
         return _item(args[0])
     if key in _ARITHMETIC and any(isinstance(a, list | tuple | dict | str) for a in args):

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.errors import DifferentiationError, NoRuleError
+from adcompiler.runtime.errors import DifferentiationError, NoRuleError, UnsupportedSyntaxError
 from adcompiler.runtime.shapes import Shape, fit, ndim, real, shape, zeros
 
 Layout = tuple[type, list[Shape]]
@@ -173,6 +173,11 @@ def cast_bar(c: Any, dtype: np.dtype[Any]) -> Any:
         return real(c)
     if dtype.kind == "c":
         return c
+    if dtype.kind in "SUTO":
+        raise UnsupportedSyntaxError(
+            "text or objects made of numbers with a derivative are used in a computation\n"
+            "Use the values themselves, or stop_gradient() of them."
+        )
     if dtype.kind not in "iub":
         raise NoRuleError(
             f"an array of dtype {dtype} carries no derivative, and it was made of values that do\n"

@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.bars import Bars, hold
+from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.containers import from_items
 from adcompiler.runtime.errors import UnsupportedSyntaxError
+from adcompiler.runtime.held import hold
 from adcompiler.runtime.tangents import accumulate
 
 
@@ -28,6 +29,7 @@ class Operation:
     forward: Callable[..., Any]
     reverse: Callable[[Any, Any, Bars], tuple[Any, ...]]
     stores: bool = True
+    keyed: bool = False  # the operand after the object is a key or a name
 
 
 # Containers whose items and methods are Python's own; those of a subclass may do anything.

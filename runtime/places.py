@@ -9,8 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.bars import Bars, Cell, hold, is_object
+from adcompiler.runtime.bars import Bars, Cell
 from adcompiler.runtime.errors import MutationError, UnsupportedSyntaxError
+from adcompiler.runtime.held import hold, is_object
 from adcompiler.runtime.moved import (
     CONTAINERS,
     Moved,
@@ -280,14 +281,14 @@ def update_attribute(obj: Any, name: str, value: Any, op: str) -> tuple[None, An
     return None, (obj, name, op, old, value, False)
 
 
-STORE_ITEM = Operation("store_item", store_item, store_item_bar)
-DELETE_ITEM = Operation("delete_item", delete_item, delete_item_bar)
-LOAD_ITEM = Operation("load_item", load_item, load_item_bar, stores=False)
-UPDATE_ITEM = Operation("update_item", update_item, update_item_bar)
-STORE_ATTRIBUTE = Operation("store_attribute", store_attribute, store_attribute_bar)
-INIT_ATTRIBUTE = Operation("init_attribute", init_attribute, store_attribute_bar)
+STORE_ITEM = Operation("store_item", store_item, store_item_bar, keyed=True)
+DELETE_ITEM = Operation("delete_item", delete_item, delete_item_bar, keyed=True)
+LOAD_ITEM = Operation("load_item", load_item, load_item_bar, stores=False, keyed=True)
+UPDATE_ITEM = Operation("update_item", update_item, update_item_bar, keyed=True)
+STORE_ATTRIBUTE = Operation("store_attribute", store_attribute, store_attribute_bar, keyed=True)
+INIT_ATTRIBUTE = Operation("init_attribute", init_attribute, store_attribute_bar, keyed=True)
 
 
 CELL = Operation("cell", cell, cell_bar)
-LOAD_ATTRIBUTE = Operation("load_attribute", load_attribute, load_attribute_bar, stores=False)
-UPDATE_ATTRIBUTE = Operation("update_attribute", update_attribute, update_attribute_bar)
+LOAD_ATTRIBUTE = Operation("load_attribute", load_attribute, load_attribute_bar, stores=False, keyed=True)
+UPDATE_ATTRIBUTE = Operation("update_attribute", update_attribute, update_attribute_bar, keyed=True)

@@ -3,7 +3,7 @@
 `project` gives a cotangent the form of its value, `materialize` fills in zeros, `detach` copies what is shared.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -15,6 +15,7 @@ from adcompiler.runtime.walk import (
     entries,
     fields,
     gradient_like,
+    holds_only,
     is_array,
     is_constant,
     is_record,
@@ -131,9 +132,7 @@ def detach(grads: Any, foreign: Any = ()) -> Any:
     An array is copied if it is a view, if it occurs a second time, or if it owns the memory of an array in `foreign`
     (any structure of arrays: arguments, results, saved values).
     """
-    taken: set[int] = set()
-    _collect_owners(foreign, taken, set())
-    return _detach(grads, taken)
+    return _detach(grads, _owners(foreign))
 
 
 def _detach(ct: Any, taken: set[int]) -> Any:
@@ -164,22 +163,28 @@ def _own(array: Any, taken: set[int]) -> Any:
     return array
 
 
-def _collect_owners(value: Any, owners: set[int], seen: set[int]) -> None:
-    """Add the identity of whatever owns the memory of each array in `value` to `owners`."""
-    kind = type(value)
-    if kind is np.ndarray:
-        owners.add(id(value if value.base is None else _owner(value)))
-    elif kind in _UNSHARED or id(value) in seen:
-        return
-    elif kind not in _CONTAINERS and is_array(value):
-        owners.add(id(_owner(value)))
-    else:
-        seen.add(id(value))
-        for child in _children(value):
-            _collect_owners(child, owners, seen)
+def _owners(value: Any) -> set[int]:
+    """The identity of whatever owns the memory of each array in `value`."""
+    owners: set[int] = set()
+    seen: set[int] = set()
+    left = [value]
+    for found in left:  # grows; what is in it stays alive, so that no identity is given away again
+        kind = type(found)
+        if kind is np.ndarray:
+            owners.add(id(found if found.base is None else _owner(found)))
+        elif kind in _UNSHARED or id(found) in seen:
+            continue
+        elif kind not in _CONTAINERS and is_array(found):
+            owners.add(id(_owner(found)))
+        else:
+            seen.add(id(found))
+            children = _children(found)
+            if not holds_only(children, _UNSHARED):
+                left.extend(children)
+    return owners
 
 
-def _children(value: Any) -> Iterable[Any]:
+def _children(value: Any) -> Collection[Any]:
     if isinstance(value, (tuple, list)):
         return value
     if type(value) is dict:

@@ -13,9 +13,10 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime import dynamic
-from adcompiler.runtime.bars import Bars, as_it_was, entries, hold, is_place
+from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.changes import CONCATENATE, METHODS
 from adcompiler.runtime.errors import UnsupportedSyntaxError
+from adcompiler.runtime.held import as_it_was, entries, hold, is_place
 from adcompiler.runtime.members import ABSENT, has_plain_fields, is_field, member
 from adcompiler.runtime.moved import CONTAINERS, Operation
 from adcompiler.runtime.places import LOAD_ATTRIBUTE, LOAD_ITEM

@@ -8,9 +8,17 @@ modules) is a constant without gradient.
 import copy
 import functools
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
-from types import BuiltinFunctionType, CellType, EllipsisType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    EllipsisType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -46,6 +54,14 @@ def is_constant(value: Any) -> bool:
     if is_array(value):
         return value.dtype.kind not in "fc"
     return isinstance(value, _CONSTANTS)
+
+
+_MANY = 16
+
+
+def holds_only(items: Collection[Any], types: frozenset[type]) -> bool:
+    """Whether all of very many items are of these exact types: asked at once, not one by one."""
+    return len(items) > _MANY and types.issuperset(map(type, items))
 
 
 def is_array(value: Any) -> bool:
@@ -88,9 +104,21 @@ def fields(value: Any) -> dict[str, Any]:
         return {"func": value.func, "args": value.args, "keywords": value.keywords}
     if isinstance(value, MethodType):
         return {"__self__": value.__self__}
-    own: dict[str, Any] = getattr(value, "__dict__", {})
+    own = getattr(value, "__dict__", None)
+    if not isinstance(own, dict):  # none, or what the class's own __getattr__ takes it for
+        own = {}
     slots = _slots_of(type(value))  # type: ignore[arg-type]  # classes are hashable
-    return {name: getattr(value, name) for name in slots if hasattr(value, name)} | own if slots else own
+    return _set_slots(value, slots) | own if slots else own
+
+
+def _set_slots(value: Any, slots: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    found = {}
+    for name, slot in slots:
+        try:
+            found[name] = slot.__get__(value)
+        except AttributeError:
+            continue  # not set; the class's own __getattr__ is not to be asked
+    return found
 
 
 @functools.lru_cache(maxsize=1024)
@@ -102,19 +130,21 @@ def is_record(cls: type) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _slots_of(cls: type) -> tuple[str, ...]:
-    return tuple(name for base in cls.__mro__ for name in _slots(base))
+def _slots_of(cls: type) -> tuple[tuple[str, Any], ...]:
+    """The slots of a class and its bases: the name of the attribute, and what reads it."""
+    return tuple(pair for base in cls.__mro__ for pair in _slots(base))
 
 
-def _slots(cls: type) -> tuple[str, ...]:
+def _slots(cls: type) -> list[tuple[str, Any]]:
     slots = cls.__dict__.get("__slots__", ())
     names = (slots,) if isinstance(slots, str) else tuple(slots)
-    # Python mangles private names, and these two are no fields.
-    return tuple(
+    # Python mangles private names; __dict__ and __weakref__ are no fields.
+    mangled = [
         f"_{cls.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name
         for name in names
-        if name not in ("__dict__", "__weakref__")
-    )
+    ]
+    found = [(name, cls.__dict__.get(name)) for name in mangled]
+    return [(name, slot) for name, slot in found if isinstance(slot, MemberDescriptorType)]
 
 
 def part(ct: Any, key: Any) -> Any:

@@ -426,7 +426,7 @@ def test_a_rule_of_the_user_serves_all_forms():
 def test_a_ufunc_made_of_python_functions():
     """It gives arrays of objects, and calls Python for each."""
     f = np.frompyfunc(lambda x: x * x, 1, 1)
-    with pytest.raises(NoRuleError, match="np.frompyfunc calls Python once for each number"):
+    with pytest.raises(NoRuleError, match=r"np\.frompyfunc calls Python once for each number"):
         gradient(lambda x: np.sum(f(x)))(np.ones(2))
 
 
