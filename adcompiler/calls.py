@@ -28,7 +28,7 @@ from adcompiler.lattice import (
     numeric,
 )
 from adcompiler.resolve import Resolved
-from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.runtime.missing import without_rule
 from adcompiler.runtime.patterns import pattern_attribute, pattern_name, rest_of
@@ -236,6 +236,11 @@ class CallResolver(StreamResolver):
         rules = lookup(key)
         if rules:
             return self._ruled(expr, RuleCall(rules, key), args, kinds)
+        reason = refusal(key)
+        if reason is not None:
+            why, advice = reason.split("\n")
+            callee = self.missing(NoRuleError, f"{full_name(key, name)} is not differentiated", why, advice)
+            return self.apply(expr, callee, operands, kinds, Unknown())
         module = root_module(key)
         if isinstance(key, types.FunctionType) and module not in LIBRARIES:
             if module in _EFFECTS_ONLY:

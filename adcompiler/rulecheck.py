@@ -13,6 +13,8 @@ import numpy as np
 
 from adcompiler.ruleclaims import Variant, changed, check_kind, check_result, variants
 from adcompiler.rules.registry import Rule, key_name, lookup
+from adcompiler.runtime.dynamic import resolve_value
+from adcompiler.runtime.ruling import first_that_takes, options_of
 from adcompiler.runtime.tangents import scale, unthunk
 from adcompiler.runtime.walk import entries, is_array, is_constant, part
 from adcompiler.vectors import (
@@ -83,9 +85,10 @@ def _apply(key: Any, args: tuple[Any, ...], kwargs: dict[str, Any], label: str) 
     expected = _call(key, args, kwargs)
     rules = lookup(key, [type(arg) for arg in args])
     assert rules, f"{label}: {key_name(key)} has no rule for these types; register one with @rrule({key_name(key)})"
-    for rule in rules:
+    for rule in rules[rules.index(first_that_takes(rules, args, kwargs)) :]:
         bound = _bind(rule, args, kwargs, label)
-        result = rule.function(*bound.args, **bound.kwargs)
+        wanted = (True,) * (len(args) + len(kwargs))
+        result = rule.function(*bound.args, **bound.kwargs, **options_of(rule, wanted, args, kwargs, resolve_value))
         if result is not NotImplemented:
             pair = isinstance(result, tuple) and len(result) == 2
             assert pair, f"{label}: the rule {rule.name} must return (y, pullback), not {result!r}"
