@@ -30,6 +30,7 @@ from adcompiler.runtime.missing import no_rule, refused_call
 from adcompiler.runtime.moves import moved
 from adcompiler.runtime.ruling import aligned, first_that_takes, options_of
 from adcompiler.runtime.tangents import Thunk
+from adcompiler.runtime.walk import is_array
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
 _lookup: Callable[[Any, tuple[type, ...]], tuple[Any, ...]]
@@ -89,7 +90,7 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         if mark:
             _check_tangible(value)
     owner = getattr(f, "__self__", None)
-    if isinstance(f, types.BuiltinMethodType) and isinstance(owner, np.ndarray | np.generic):
+    if isinstance(f, types.BuiltinMethodType) and is_array(owner):
         key = getattr(np.ndarray, f.__name__, f)
         return _without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
     if isinstance(f, types.BuiltinMethodType) and type(owner) in (list, tuple, dict):
@@ -162,7 +163,7 @@ def _attribute(obj: Any, name: str) -> Resolved:
         return Resolved(
             lambda obj, name: inner.forward(obj, position), lambda saved, y_bar: (None, *inner.backward(saved, y_bar))
         )
-    if isinstance(obj, np.ndarray | np.generic | float | complex):
+    if isinstance(obj, float | complex) or is_array(obj):
         return _from_object(_by_key(getattr(np.ndarray, name, None), (True,), (obj,), {}))
     found = member(cls, name)
     if not has_plain_fields(cls):

@@ -34,7 +34,12 @@ class NoCompiler(RuntimeError):
 @functools.cache
 def command() -> tuple[str, ...]:
     """The C++ compiler's command. Raises NoCompiler with what to install."""
-    candidates = [shlex.split(os.environ.get("CXX", "")), ["g++"], ["clang++"], [sys.executable, "-m", "ziglang", "c++"]]
+    candidates = [
+        shlex.split(os.environ.get("CXX", "")),
+        ["g++"],
+        ["clang++"],
+        [sys.executable, "-m", "ziglang", "c++"],
+    ]
     for candidate in filter(None, candidates):
         try:
             subprocess.run([*candidate, "--version"], check=True, capture_output=True)

@@ -76,12 +76,34 @@ def _gemm_ex(h, op_a, op_b, m, n, k, alpha, a, a_type, lda, b, b_type, ldb, beta
 
 
 def _gemm_strided(  # type: ignore[no-untyped-def]
-    h, op_a, op_b, m, n, k, alpha, a, a_type, lda, step_a, b, b_type, ldb, step_b, beta, c, c_type, ldc, step_c, count, *_
+    h,
+    op_a,
+    op_b,
+    m,
+    n,
+    k,
+    alpha,
+    a,
+    a_type,
+    lda,
+    step_a,
+    b,
+    b_type,
+    ldb,
+    step_b,
+    beta,
+    c,
+    c_type,
+    ldc,
+    step_c,
+    count,
+    *_,
 ):
     for i in range(count):
-        at = [p + i * step * np.dtype(_DTYPES[t]).itemsize for p, step, t in (
-            (a, step_a, a_type), (b, step_b, b_type), (c, step_c, c_type)
-        )]
+        at = [
+            p + i * step * np.dtype(_DTYPES[t]).itemsize
+            for p, step, t in ((a, step_a, a_type), (b, step_b, b_type), (c, step_c, c_type))
+        ]
         _gemm_ex(h, op_a, op_b, m, n, k, alpha, at[0], a_type, lda, at[1], b_type, ldb, beta, at[2], c_type, ldc)
 
 
@@ -201,7 +223,11 @@ def _answered(real: Callable[..., Any], answer: Callable[..., Any]) -> Callable[
     def _seen(value: Any) -> Any:
         if isinstance(value, np.ndarray):
             raise TypeError("a numpy.ndarray where CuPy takes a cupy.ndarray")
-        return memory(value.data.ptr, value.shape, value.dtype, value.strides) if isinstance(value, cupy.ndarray) else value
+        return (
+            memory(value.data.ptr, value.shape, value.dtype, value.strides)
+            if isinstance(value, cupy.ndarray)
+            else value
+        )
 
     return function
 

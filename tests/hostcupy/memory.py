@@ -172,7 +172,13 @@ def _memory(host: Host) -> dict[str, Callable[..., Any]]:
 
 def _streams(host: Host) -> dict[str, Callable[..., Any]]:
     handles = iter(range(0x1000, 1 << 40))
-    makers = ("streamCreate", "streamCreateWithFlags", "streamCreateWithPriority", "eventCreate", "eventCreateWithFlags")
+    makers = (
+        "streamCreate",
+        "streamCreateWithFlags",
+        "streamCreateWithPriority",
+        "eventCreate",
+        "eventCreateWithFlags",
+    )
     done = ("streamDestroy", "streamQuery", "streamWaitEvent", "eventDestroy", "eventRecord", "deviceSynchronize")
     return {
         **dict.fromkeys(makers, lambda *_: next(handles)),
