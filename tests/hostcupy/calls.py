@@ -55,4 +55,3 @@ def calls() -> Iterator[Call]:
             yield Call(case, replace(device, key=twin))
 
 
-__all__ = ["Call", "calls", "key_name", "rule_of"]
