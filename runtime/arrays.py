@@ -1,9 +1,10 @@
-"""Arrays of NumPy, and arrays of another library with NumPy's dispatch protocol, such as CuPy, which live on a device.
+"""Arrays of NumPy, and those of another library with NumPy's dispatch protocol, such as CuPy, which live on a device.
 
-Functions of `np` find the library by an argument. Where there is none (`np.arange`) it is told by ``like=like_of(c)``,
-and a list or number becomes an array by `as_array`, which leaves an array where it is.
+A function of `np` finds the library by an argument. Where it has none to find it by, the array is made here, `like`
+another. Nothing here reads an element, for which a device would have to be waited for.
 """
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,26 @@ def like_of(*values: Any) -> Any:
     return None
 
 
+def library(x: Any) -> Any:
+    """The module that the array `x` is from: it has the names of NumPy."""
+    return sys.modules[type(x).__module__.split(".")[0]]
+
+
 def as_array(x: Any) -> Any:
     """`x` as an array of its own library; a number or a list as one of NumPy."""
     return x if like_of(x) is not None else np.asarray(x)
+
+
+def moved_to(like: Any, x: Any) -> Any:
+    """The array `x` of NumPy (positions, constants) in the library of `like`."""
+    return x if like_of(like) is None else library(like).asarray(x)
+
+
+def ones(shape: tuple[int, ...], dtype: Any, like: Any) -> Any:
+    """Ones in the library of `like`."""
+    return np.ones(shape, dtype) if like_of(like) is None else library(like).ones(shape, dtype)
+
+
+def eye(n: int, dtype: Any, like: Any) -> Any:
+    """The unit matrix in the library of `like`."""
+    return np.eye(n, dtype=dtype) if like_of(like) is None else library(like).eye(n, dtype=dtype)

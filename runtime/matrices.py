@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import as_array, eye
 from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.products import adjoint
 from adcompiler.runtime.reduction import product_of_others
-from adcompiler.runtime.shapes import Shape, conj, fit, ndim
+from adcompiler.runtime.shapes import Shape, conj, fit, ndim, zeros
 
 
 def per_matrix(c: Any) -> Any:
@@ -21,7 +22,7 @@ def per_matrix(c: Any) -> Any:
 
 def solve_adjoint(a: Any, y_bar: Any, b_shape: Shape) -> Any:
     """The cotangent of `b` in ``np.linalg.solve(a, b)``, before stacked matrices are summed."""
-    a = adjoint(np.asarray(a))
+    a = adjoint(as_array(a))
     if len(b_shape) == 1:
         return np.linalg.solve(a, y_bar[..., None])[..., 0]
     return np.linalg.solve(a, y_bar)
@@ -63,11 +64,11 @@ def slogdet_bar(y_bar: Any, a: Any, sign: Any) -> Any:
 def matrix_power_bar(y_bar: Any, a: Any, n: int) -> Any:
     """The cotangent of `a` in ``np.linalg.matrix_power(a, n)``: the sum of ``a^k @ y_bar @ a^(n-1-k)``, adjoint."""
     if n == 0:
-        return np.zeros(np.shape(a), y_bar.dtype)
+        return zeros(np.shape(a), y_bar)
     if n < 0:
         inverse = np.linalg.inv(a)
         return -(adjoint(inverse) @ matrix_power_bar(y_bar, inverse, -n) @ adjoint(inverse))
-    step = adjoint(np.asarray(a))
+    step = adjoint(as_array(a))
     total = right = y_bar
     for _ in range(n - 1):
         right = right @ step
@@ -78,8 +79,8 @@ def matrix_power_bar(y_bar: Any, a: Any, n: int) -> Any:
 def pinv_bar(y_bar: Any, a: Any, y: Any) -> Any:
     """The cotangent of `a` in ``y = np.linalg.pinv(a)``, for constant rank: Golub and Pereyra (1973), "The
     differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate", equation 4.12."""
-    outside = np.eye(y.shape[-1], dtype=y.dtype) - a @ y
-    inside = np.eye(y.shape[-2], dtype=y.dtype) - y @ a
+    outside = eye(y.shape[-1], y.dtype, y) - a @ y
+    inside = eye(y.shape[-2], y.dtype, y) - y @ a
     yh, bar = adjoint(y), adjoint(y_bar)
     return outside @ bar @ y @ yh + yh @ y @ bar @ inside - yh @ y_bar @ yh
 
@@ -93,7 +94,7 @@ def qr_bar(y_bar: Any, q: Any, r: Any) -> Any:
     inner: Any = 0.0 if r_bar is None else r @ adjoint(np.triu(r_bar))
     inner = inner if q_bar is None else inner - adjoint(q_bar) @ q
     lower = np.tril(inner, -1)
-    real_diagonal = np.real(inner) * np.eye(inner.shape[-1], dtype=inner.real.dtype)
+    real_diagonal = np.real(inner) * eye(inner.shape[-1], inner.real.dtype, inner)
     right = q @ (lower + adjoint(lower) + real_diagonal)
     return adjoint(np.linalg.solve(r, adjoint(right if q_bar is None else q_bar + right)))
 
@@ -101,14 +102,14 @@ def qr_bar(y_bar: Any, q: Any, r: Any) -> Any:
 def read_triangle(a_bar: Any, upper: bool) -> Any:
     """The cotangent of the triangle that NumPy reads of a Hermitian matrix, given that of the whole matrix."""
     both = a_bar + adjoint(a_bar)
-    return (np.triu if upper else np.tril)(both) * (1 - 0.5 * np.eye(a_bar.shape[-1], dtype=a_bar.real.dtype))
+    return (np.triu if upper else np.tril)(both) * (1 - 0.5 * eye(a_bar.shape[-1], a_bar.real.dtype, a_bar))
 
 
 def cholesky_bar(y_bar: Any, y: Any, upper: bool) -> Any:
     """The cotangent of `a` in ``y = np.linalg.cholesky(a)``. Murray (2016), "Differentiation of the Cholesky
     decomposition", equation 10."""
     factor, factor_bar = (adjoint(y), adjoint(y_bar)) if upper else (y, y_bar)
-    inner = np.tril(adjoint(factor) @ factor_bar) * (1 - 0.5 * np.eye(y.shape[-1], dtype=y.real.dtype))
+    inner = np.tril(adjoint(factor) @ factor_bar) * (1 - 0.5 * eye(y.shape[-1], y.real.dtype, y))
     half = np.linalg.solve(adjoint(factor), inner)
     a_bar = adjoint(np.linalg.solve(adjoint(factor), adjoint(half)))
     return read_triangle(0.5 * (a_bar + adjoint(a_bar)), upper)
@@ -121,7 +122,7 @@ def eigh_bar(y_bar: Any, w: Any, v: Any, uplo: str) -> Any:
     """
     w_bar, v_bar = y_bar
     w_bar = None if w_bar is None else np.real(w_bar)
-    inner = 0.0 if w_bar is None else w_bar[..., None, :] * np.eye(w.shape[-1], dtype=w.dtype)
+    inner = 0.0 if w_bar is None else w_bar[..., None, :] * eye(w.shape[-1], w.dtype, w)
     if v_bar is not None:
         turn = adjoint(v) @ v_bar
         inner = inner + 0.5 * divide_gaps(turn - adjoint(turn), w, "eigenvalues")
@@ -150,7 +151,7 @@ def svd_bar(y_bar: Any, a: Any, y: Any, compute_uv: bool) -> Any:
     u_bar, v_bar = _economy(y_bar[0], k), _economy(None if y_bar[2] is None else adjoint(y_bar[2]), k)
     if y_bar[1] is None and u_bar is None and v_bar is None:
         return None
-    inner = 0.0 if y_bar[1] is None else y_bar[1][..., None, :] * np.eye(k, dtype=s.dtype)
+    inner = 0.0 if y_bar[1] is None else y_bar[1][..., None, :] * eye(k, s.dtype, s)
     u_turn = 0.0 if u_bar is None else adjoint(u) @ u_bar
     v_turn = 0.0 if v_bar is None else adjoint(v) @ v_bar
     if u_bar is None and v_bar is None:
@@ -175,10 +176,10 @@ def _economy(bar: Any, k: int) -> Any:
 def divide_gaps(turn: Any, w: Any, what: str) -> Any:
     """``turn[i, j] / (w[j] - w[i])`` off the diagonal, and 0 on it and where both are zero up to rounding."""
     gaps = w[..., None, :] - w[..., :, None]
-    scale = np.max(np.abs(w), axis=-1, initial=0.0)[..., None, None]
+    scale = np.max(np.abs(w), axis=-1)[..., None, None] if w.size else 0.0
     same = np.abs(gaps) <= 4 * np.finfo(w.dtype).eps * w.shape[-1] * scale
-    limit = np.finfo(w.dtype).eps ** 0.5 * np.max(np.abs(turn), initial=0.0)
-    off = ~np.eye(w.shape[-1], dtype=bool)
+    limit = np.finfo(w.dtype).eps ** 0.5 * (np.max(np.abs(turn)) if turn.size else 0.0)
+    off = ~eye(w.shape[-1], bool, w)
     if np.any(same & off & (np.abs(turn) > limit)):
         raise DifferentiationError(f"equal {what}: their vectors have no derivative; use a function of the spaces only")
     return np.where(same, 0, turn / np.where(same, 1, gaps))

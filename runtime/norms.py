@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import as_array
 from adcompiler.runtime.elementary import divide_singular, multiply_strong
 from adcompiler.runtime.reduction import keep_dims, share
 from adcompiler.runtime.shapes import Axis
@@ -11,7 +12,7 @@ from adcompiler.runtime.shapes import Axis
 
 def norm_bar(c: Any, y: Any, x: Any, ord: Any, axis: Axis, keepdims: bool) -> Any:
     """The cotangent of `x` in ``y = np.linalg.norm(x, ord, axis, keepdims)``."""
-    x = np.asarray(x)
+    x = as_array(x)
     axes = tuple(range(x.ndim)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     c, y = keep_dims(c, axes, keepdims), keep_dims(y, axes, keepdims)
     if len(axes) == 1:
@@ -56,7 +57,7 @@ def order_bar(c: Any, y: Any, x: Any, ord: Any, axis: Axis) -> Any:
 
 def _matrix_norm_bar(c: Any, y: Any, x: Any, ord: Any, axes: tuple[int, ...]) -> Any:
     if not x.size:
-        return np.zeros(x.shape, x.dtype)
+        return np.zeros_like(x)
     if ord in (None, "fro", "f"):
         return multiply_strong(divide_singular(c, y), x)
     if ord in (1, -1, np.inf, -np.inf):

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import moved_to
 from adcompiler.runtime.layout import reshape
 from adcompiler.runtime.scatter import scatter
 from adcompiler.runtime.shapes import Shape, broadcast
@@ -22,7 +23,7 @@ def take_bar(c: Any, indices: Any, x_shape: Shape, axis: int | None) -> Any:
 
 def along_axis(indices: Any, x_shape: Shape, axis: int) -> tuple[Any, ...]:
     """The index for which ``x[index]`` is ``np.take_along_axis(x, indices, axis)``."""
-    index = list(np.ogrid[tuple(slice(n) for n in x_shape)])
+    index = [moved_to(indices, entry) for entry in np.ogrid[tuple(slice(n) for n in x_shape)]]
     index[axis] = indices
     return tuple(index)
 

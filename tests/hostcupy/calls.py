@@ -13,7 +13,7 @@ from tests.rules.test_complete import cases
 from tests.rules.test_inlined import rule_of, value
 
 # What a function raises for arguments that it does not take.
-NOT_TAKEN = (TypeError, ValueError, AttributeError, NotImplementedError, IndexError)
+NOT_TAKEN = (TypeError, ValueError, AttributeError, NotImplementedError, IndexError, DeprecationWarning)
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def kernel_names(source: str) -> list[str]:
 def _in_dialect(source: str) -> str:
     """`source` as C++: dynamic shared memory named, and an entry for each kernel added."""
     waits = "true" if "__sync" in source else "false"
-    shared = r"extern\s+__shared__\s+([\w<> ]+?)\s+(\w+)\s*\[\s*\]\s*;"
+    shared = r"extern\s+__shared__\s+([\w:<> ]+?)\s+(\w+)\s*\[\s*\]\s*;"
     text = re.sub(shared, r"\1 *\2 = (\1 *)hl_smem;", source)
     half = HALF if "cupy/float16.cuh" in source else ""
     return f"{text}\n{half}{''.join(ENTRY.format(name=name, waits=waits) for name in kernel_names(source))}"

@@ -205,7 +205,10 @@ def _stand_in(module: types.ModuleType, answering: types.ModuleType, names: tupl
     """Have functions of `module` answered by those of NumPy."""
     for name in names:
         if hasattr(module, name):
-            setattr(module, name, _answered(getattr(module, name), getattr(answering, name)))
+            real = getattr(module, name)
+            function = _answered(real, getattr(answering, name))
+            setattr(module, name, function)
+            setattr(sys.modules[real.__module__], name, function)  # where CuPy itself finds it
 
 
 def _answered(real: Callable[..., Any], answer: Callable[..., Any]) -> Callable[..., Any]:
