@@ -28,6 +28,20 @@ def library(x: Any) -> Any:
     return sys.modules[type(x).__module__.split(".")[0]]
 
 
+def home_of(x: Any) -> Any:
+    """The module that the elements of `x` are from, which may be a list of them."""
+    while isinstance(x, (list, tuple)) and x:
+        x = x[0]
+    return np if like_of(x) is None else library(x)
+
+
+def moved_home(c: Any, home: Any) -> Any:
+    """The cotangent `c` in the library `home`: where it has to be copied from a device, that is waited for."""
+    if home is np:
+        return c if like_of(c) is None else c.get()
+    return c if like_of(c) is not None else home.asarray(c)
+
+
 def as_array(x: Any) -> Any:
     """`x` as an array of its own library; a number or a list as one of NumPy."""
     return x if like_of(x) is not None else np.asarray(x)

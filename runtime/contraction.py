@@ -82,7 +82,8 @@ def _operand_bar(c: Any, position: int, terms: list[str], out: str, operands: Se
     return fit(product if out else c * product, lengths)
 
 
-def _complete(named: list[str], factors: list[Any], term: str, lengths: Shape, like: Any
+def _complete(
+    named: list[str], factors: list[Any], term: str, lengths: Shape, like: Any
 ) -> tuple[list[str], list[Any], str]:
     """Factors that make `term` a possible result: ones for axes that were only summed, a unit matrix for a diagonal."""
     free = (letter for letter in string.ascii_letters if letter not in "".join([*named, term]))

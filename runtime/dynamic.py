@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.containers import one_item
-from adcompiler.runtime.domain import NUMBERS, foreign_module, gives_way, is_domain, is_plain_container
+from adcompiler.runtime.domain import (
+    NUMBERS,
+    array_member,
+    foreign_module,
+    gives_way,
+    is_domain,
+    is_plain_container,
+    unwrapped,
+)
 from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.members import (
     ABSENT,
@@ -83,7 +91,7 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
     count = 1 + len(args) + len(kwargs)
     if not any(wanted):
         return _plain(f, count)
-    f = getattr(f, "__adcompiler_function__", f)
+    f = unwrapped(f)
     if f is getattr:
         return _attribute(*args)
     for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
@@ -91,7 +99,7 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
             _check_tangible(value)
     owner = getattr(f, "__self__", None)
     if isinstance(f, types.BuiltinMethodType) and is_array(owner):
-        key = getattr(np.ndarray, f.__name__, f)
+        key = array_member(f.__name__) or f
         return _without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
     if isinstance(f, types.BuiltinMethodType) and type(owner) in (list, tuple, dict):
         found = _method(owner, f.__name__, wanted)
@@ -164,7 +172,7 @@ def _attribute(obj: Any, name: str) -> Resolved:
             lambda obj, name: inner.forward(obj, position), lambda saved, y_bar: (None, *inner.backward(saved, y_bar))
         )
     if isinstance(obj, float | complex) or is_array(obj):
-        return _from_object(_by_key(getattr(np.ndarray, name, None), (True,), (obj,), {}))
+        return _from_object(_by_key(array_member(name), (True,), (obj,), {}))
     found = member(cls, name)
     if not has_plain_fields(cls):
         raise no_rule(getattr, [obj])

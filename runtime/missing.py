@@ -45,6 +45,13 @@ def without_rule(function: Any, name: str) -> tuple[str, str, str]:
         cls = f"{type(function).__module__}.{type(function).__qualname__}".replace("._lru_cache_wrapper", ".lru_cache")
         why = f"It is wrapped by {cls}, which has no source."
         return f"{name} has no derivative rule", why, "Use the function inside, which is its attribute __wrapped__."
+    if (
+        callable(function)
+        and type(function).__module__.startswith("cupy.")
+        and "kernel" in type(function).__name__.lower()
+    ):
+        what, why = f"the kernel {name} has no derivative rule", "It is written in CUDA C++, which is not read."
+        return what, why, "Register one: @rrule(kernel) above a function that returns (y, pullback)."
     why = "It is not written in Python, and no rule is registered for it."
     return f"{name} has no derivative rule", why, "Register one with @rrule, or declare it with non_differentiable()."
 

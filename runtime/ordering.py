@@ -35,9 +35,9 @@ def take_along_axis_bar(c: Any, indices: Any, x_shape: Shape, axis: int | None) 
     return scatter(c, along_axis(indices, x_shape, axis), x_shape)
 
 
-def item_bar(c: Any, position: tuple[Any, ...], x_shape: Shape, dtype: Any) -> Any:
-    """The cotangent of `x`, of `dtype`, in ``x.item(*position)``, which is a Python number whatever the dtype."""
-    c = np.asarray(c, np.result_type(dtype, c))
+def item_bar(c: Any, position: tuple[Any, ...], x_shape: Shape, dtype: Any, home: Any) -> Any:
+    """The cotangent of `x`, of `dtype` and the library `home`, in ``x.item(*position)``, which is a Python number."""
+    c = home.asarray(c, np.result_type(dtype, c))
     if not position:
         return broadcast(c, x_shape)
     where = position[0] if len(position) == 1 else position

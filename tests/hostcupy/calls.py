@@ -6,11 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.rules.registry import key_name
 from adcompiler.testing import Case
 from tests.hostcupy.arrays import cupy_twin, has_device_array, on_device
 from tests.rules.test_complete import cases
-from tests.rules.test_inlined import rule_of, value
+from tests.rules.test_inlined import value
 
 # What a function raises for arguments that it does not take.
 NOT_TAKEN = (TypeError, ValueError, AttributeError, NotImplementedError, IndexError, DeprecationWarning)
@@ -53,5 +52,3 @@ def calls() -> Iterator[Call]:
         twin = cupy_twin(case.key)
         if twin is not None:
             yield Call(case, replace(device, key=twin))
-
-
