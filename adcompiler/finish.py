@@ -22,9 +22,11 @@ from adcompiler.errors import (
     refuse,
 )
 from adcompiler.pipeline import Compiled
+from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.bars import Bars, Tracked, hold
 from adcompiler.runtime.project import detach, materialize, project
 from adcompiler.runtime.tangents import accumulate
+from adcompiler.runtime.walk import is_array
 from adcompiler.variants import shown
 from adcompiler.wanted import Wanted, check_pair, check_scalar, positional_parameters
 
@@ -58,6 +60,9 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
         except NotScalarError as error:
             locate(error, place)
             raise
+        if like_of(loss) is not None:
+            one = np.ones_like(loss)
+            return rest(value, saved, backward(saved, (one, None) if has_aux else one) if active else (), *arguments)
         return rest(value, saved, backward(saved, seed) if active else (), *arguments)
 
     def rest(value: Any, saved: Any, cts: Any, *arguments: Any) -> Any:
@@ -101,7 +106,7 @@ def _at_entry(saved: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def zero_if_none(grad: Any, value: Any) -> Any:
     """A float or array without influence has the gradient zero; structures keep their None."""
-    if grad is None and isinstance(value, float | complex | np.inexact | np.ndarray):
+    if grad is None and (isinstance(value, float | complex) or is_array(value)):
         return materialize(grad, value)
     return grad
 

@@ -20,3 +20,5 @@ from adcompiler.rules import python as python
 from adcompiler.rules import reductions as reductions
 from adcompiler.rules import registry as registry
 from adcompiler.rules import shaping as shaping
+
+registry.later("cupy", "adcompiler.rules.cupy")

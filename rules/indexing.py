@@ -5,6 +5,7 @@ import operator
 import numpy as np
 
 from adcompiler.rules.registry import rrule
+from adcompiler.runtime.arrays import home_of
 from adcompiler.runtime.layout import collect, diagonal_bar, layout
 from adcompiler.runtime.ordering import item_bar, partition_order, take_along_axis_bar, take_bar
 from adcompiler.runtime.scatter import scatter
@@ -83,10 +84,10 @@ def extract(condition, arr):
 def item(a, *args):
     y = a.item(*args)
     a_shape = shape(a)
-    a_dtype = a.dtype
+    a_dtype, home = a.dtype, home_of(a)
 
     def pullback(y_bar):
-        return item_bar(y_bar, args, a_shape, a_dtype), None
+        return item_bar(y_bar, args, a_shape, a_dtype, home), None
 
     return y, pullback
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import as_array, like_of, moved_to
 from adcompiler.runtime.errors import DifferentiationError
+from adcompiler.runtime.scatter import scatter
 from adcompiler.runtime.shapes import Shape, ndim, real, shape, zeros
 
 Layout = tuple[type, list[Shape]]
@@ -31,7 +33,7 @@ def read_order(x: Any, order: str) -> str | tuple[int, ...]:
     memory, outermost first."""
     if order in ("C", "F"):
         return order
-    x = np.asarray(x)
+    x = as_array(x)
     if x.flags.f_contiguous and not x.flags.c_contiguous:
         return "F"
     if order == "A" or x.flags.c_contiguous:
@@ -94,9 +96,9 @@ def collect(parts: list[Any], container: type) -> Any:
 def assemble(parts: Any, shapes: list[Shape], axis: int) -> Any:
     """The cotangent of an array that was split along `axis`: `parts` joined, zeros where a part is None."""
     given = [part for part in parts if part is not None]
-    dtype = np.result_type(*given) if given else float
+    kind = given[0] if given else 0.0
     return np.concatenate(
-        [np.zeros(lengths, dtype) if part is None else part for part, lengths in zip(parts, shapes, strict=True)],
+        [zeros(lengths, kind) if part is None else part for part, lengths in zip(parts, shapes, strict=True)],
         axis=axis,
     )
 
@@ -129,12 +131,17 @@ def gather_bar(c: Any, positions: Any, x_shape: Shape) -> Any:
     count, positions = math.prod(x_shape), np.ravel(positions)
     if c.dtype.kind == "c":
         return gather_bar(c.real, positions, x_shape) + 1j * gather_bar(c.imag, positions, x_shape)
+    if like_of(c) is not None:
+        return scatter(c.ravel(), moved_to(c, positions), (count,)).reshape(x_shape)
     return np.bincount(positions, np.ravel(c), count).astype(c.dtype, copy=False).reshape(x_shape)
 
 
-def positions_of(x_shape: Shape) -> Any:
-    """An array of `x_shape` that holds its own flat positions: moved like `x`, it tells where elements came from."""
-    return np.arange(math.prod(x_shape)).reshape(x_shape)
+def positions_of(x_shape: Shape, like: Any = None) -> Any:
+    """An array of `x_shape` that holds its own flat positions: moved like `x`, it tells where elements came from.
+
+    It is in the library of `like`: what moves it may be an array on a device.
+    """
+    return moved_to(like, np.arange(math.prod(x_shape)).reshape(x_shape))
 
 
 def tile_bar(c: Any, x_shape: Shape, reps: Any) -> Any:
@@ -154,7 +161,7 @@ def repeat_bar(c: Any, x_shape: Shape, repeats: Any, axis: int | None) -> Any:
     if np.size(repeats) == 1:
         apart = (*x_shape[: axis + 1], int(np.reshape(repeats, ())), *x_shape[axis + 1 :])
         return c.reshape(apart).sum(axis=axis + 1)
-    return gather_bar(c, np.repeat(positions_of(x_shape), repeats, axis), x_shape)
+    return gather_bar(c, np.repeat(positions_of(x_shape, repeats), repeats, axis), x_shape)
 
 
 def unpad(c: Any, pad_width: Any) -> Any:
@@ -189,4 +196,4 @@ def cast_bar(c: Any, dtype: np.dtype[Any]) -> Any:
     """
     if dtype.kind == "f":
         return real(c)
-    return c if dtype.kind == "c" else np.zeros(shape(c))
+    return c if dtype.kind == "c" else zeros(shape(c), c)

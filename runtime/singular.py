@@ -55,7 +55,7 @@ def value_slopes(s_bar: Any, s: Any, size: int) -> Any:
 
 def is_null(s: Any, size: int) -> Any:
     """Which singular values are 0 up to the rounding of a matrix of this `size`."""
-    return s <= np.finfo(s.dtype).eps * size * np.max(s, axis=-1, keepdims=True, initial=0.0)
+    return s <= np.finfo(s.dtype).eps * size * np.max(s, axis=-1, keepdims=True)
 
 
 def _vectors_bar(u_bar: Any, s_bar: Any, v_bar: Any, u: Any, s: Any, v: Any) -> Any:

@@ -23,7 +23,7 @@ _DEFECTIVE = 0.1 * float(np.finfo(float).eps) ** -0.5
 def equal_values(w: Any, slack: Any = 1.0) -> Any:
     """Which of the values in the last axis are equal up to `slack` times the rounding, as a matrix of bools."""
     gaps = np.abs(w[..., None, :] - w[..., :, None])
-    scale = np.max(np.abs(w), axis=-1, initial=0.0)[..., None, None]
+    scale = np.max(np.abs(w), axis=-1)[..., None, None] if w.size else 0.0
     return gaps <= 4 * np.finfo(w.dtype).eps * w.shape[-1] * scale * slack
 
 
@@ -56,7 +56,7 @@ def require_no_turn(turn: Any, same: Any, size: Any, values: str) -> None:
 
 def largest(*bars: Any) -> Any:
     """The largest absolute value in each matrix of `bars`, which may be None, for all of them together."""
-    sizes = [np.max(np.abs(bar), axis=(-2, -1), keepdims=True, initial=0.0) for bar in bars if bar is not None]
+    sizes = [np.max(np.abs(bar), axis=(-2, -1), keepdims=True) for bar in bars if bar is not None]
     return sizes[0] if len(sizes) == 1 else np.maximum(*sizes)
 
 
@@ -111,7 +111,7 @@ def eigh_bar(y_bar: Any, w: Any, v: Any, uplo: str) -> Any:
     function depends on them.
     """
     w_bar, v_bar = y_bar
-    if w_bar is None and v_bar is None:
+    if (w_bar is None and v_bar is None) or not v.size:
         return np.zeros_like(v)
     inner: Any = 0.0
     same = equal_values(w)
@@ -145,7 +145,7 @@ def eig_bar(y_bar: Any, a_is_real: bool, w: Any, v: Any) -> Any:
     or if the vectors are used where eigenvalues are equal.
     """
     w_bar, v_bar = y_bar
-    if w_bar is None and v_bar is None:
+    if (w_bar is None and v_bar is None) or not v.size:
         return np.zeros_like(v)
     inverse, condition = _inverse_of_eigenvectors(v)
     same = equal_values(w, condition)
