@@ -351,6 +351,7 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "qr": _qr,
     "slogdet": _parts(type(np.linalg.slogdet(_UNIT)), None, True),
     "svd": _svd,
+    "object": lambda operands, fresh: Unknown(),
     "other": lambda operands, fresh: Inert(),
 }
 

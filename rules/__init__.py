@@ -17,6 +17,7 @@ from adcompiler.rules import outside as outside
 from adcompiler.rules import polynomials as polynomials
 from adcompiler.rules import products as products
 from adcompiler.rules import python as python
+from adcompiler.rules import random as random
 from adcompiler.rules import reductions as reductions
 from adcompiler.rules import registry as registry
 from adcompiler.rules import shaping as shaping

@@ -130,7 +130,7 @@ def eigh_bar(y_bar: Any, w: Any, v: Any, uplo: str) -> Any:
     return read_triangle(v @ inner @ adjoint(v), uplo.upper() == "U")
 
 
-def eigvalsh_bar(y_bar: Any, a: Any, uplo: str) -> Any:
+def eigvalsh_bar(y_bar: Any, a: Any, uplo: Any) -> Any:
     """The cotangent of `a` in ``np.linalg.eigvalsh(a)``."""
     w, v = np.linalg.eigh(a, uplo)
     return eigh_bar((y_bar, None), w, v, uplo)
