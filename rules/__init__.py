@@ -1,5 +1,7 @@
 """The derivative rules. Importing this package registers all built-in ones."""
 
+import numpy as np
+
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
 from adcompiler.rules import factorisations as factorisations
@@ -23,3 +25,6 @@ from adcompiler.rules import registry as registry
 from adcompiler.rules import shaping as shaping
 
 registry.later("cupy", "adcompiler.rules.cupy")
+
+if hasattr(np, "matvec"):
+    from adcompiler.rules import matvec as matvec
