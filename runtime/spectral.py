@@ -72,8 +72,8 @@ def repeated_part(z: Any, bar: Any, w: Any, same: Any) -> Any:
     """The inner derivative between vectors of equal values, given the Hermitian part `z` of the turn of the vectors.
 
     A function of ``v @ diag(g(w)) @ vh`` has, between vectors of equal values w, ``z = 2 * g(w) * p`` and, on the
-    diagonal, ``bar = g'(w) * p``: the ratio that the diagonals have in common holds for the rest. It is believed if
-    the diagonal of z is not constant, or if the ratio is that of ``g(w) = w``; else raises DifferentiationError.
+    diagonal, ``bar = g'(w) * p``: the ratio that the diagonals have in common holds for the rest. A constant diagonal
+    would not tell this from a function of the values alone that is added. Else raises DifferentiationError.
     """
     off = same & ~unit(same)
     if not np.any(off):
@@ -83,11 +83,13 @@ def repeated_part(z: Any, bar: Any, w: Any, same: Any) -> Any:
     squares = _total(t * t, same)
     ratio = _total(t * bar, same) / np.where(squares == 0, 1, squares)
     spread = _total((t - share_equal(t, same)) ** 2, same)
+    scale = np.max(np.abs(w), axis=-1)[..., None]
     z_size = np.max(_among(same, np.max(np.where(same, np.abs(z), 0), axis=-1)), axis=-1)
     bar_size = np.max(_among(same, np.abs(bar)), axis=-1)
-    determined = (squares > (small * z_size) ** 2) & (np.abs(bar - ratio * t) <= small * bar_size)
-    believed = (spread > small**2 * squares) | (np.abs(2 * ratio * w - 1) <= small)
-    if np.any(np.any(off, axis=-1) & ~(determined & believed)):
+    varied = spread > (small * z_size) ** 2
+    common = np.abs(bar - ratio * t) <= small * bar_size
+    accurate = np.abs(ratio) * scale * small <= 1  # else the function is rounding, as the logarithm is at 1
+    if np.any(np.any(off, axis=-1) & ~(varied & common & accurate)):
         raise DifferentiationError(
             "equal eigenvalues or singular values: what their vectors and values are used for does not determine a "
             "derivative; write the function of the matrix without them, or separate the values"
