@@ -94,6 +94,7 @@ def _matrix_norm_bar(c: Any, y: Any, x: Any, ord: Any, axes: tuple[int, ...]) ->
 
 def cond_bar(c: Any, y: Any, x: Any, p: Any) -> Any:
     """The cotangent of `x` in ``y = np.linalg.cond(x, p)``. A singular matrix has none: nan, unless `c` is 0."""
+    c = np.real(c)  # older NumPy gives a complex number for a complex matrix
     if p in (None, 2, -2):
         return _singular_values_cond_bar(c, x, p)
     x = as_array(x)
