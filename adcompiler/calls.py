@@ -30,6 +30,7 @@ from adcompiler.lattice import (
 )
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
+from adcompiler.runtime.domain import array_member, unwrapped
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.runtime.missing import without_rule
 from adcompiler.runtime.patterns import pattern_attribute, pattern_name, rest_of
@@ -109,7 +110,7 @@ class CallResolver(StreamResolver):
     def _method(self, expr: ir.Call, func: ir.Attr, obj: Kind, kinds: list[Any]) -> Resolved:
         """`value.name(...)`, where `obj` is the value's kind and `kinds` those of the arguments."""
         if numeric(obj) is not None:
-            key = getattr(np.ndarray, func.name, None)
+            key = array_member(func.name)
             if key is None:
                 key = getattr(float, func.name, None)
             return self._keyed(expr, key, (func.value, *expr.args), [obj, *kinds], f"the method .{func.name}()")
@@ -238,9 +239,9 @@ class CallResolver(StreamResolver):
 
     def _keyed(self, expr: ir.Call, key: Any, args: tuple[ir.Expr, ...], kinds: list[Any], name: str) -> Resolved:
         """A call whose function (or method descriptor) is `key`: rule, no derivative, source, or refusal."""
-        wrapped = getattr(type(key), "__adcompiler_function__", None)
-        if wrapped is not None:
-            return self.known_call(expr, wrapped.__get__(key), kinds)
+        inner = unwrapped(key)
+        if inner is not key:
+            return self.known_call(expr, inner, kinds)
         operands = self._operands(expr, args)
         declared = is_non_differentiable(key)
         if declared is not None and self._writes_out(key, expr, kinds):

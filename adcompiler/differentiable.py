@@ -17,6 +17,7 @@ import numpy as np
 from adcompiler.dump import dump
 from adcompiler.errors import NoRuleError, SourceNotFoundError, refuse
 from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.runtime.domain import unwrapped
 from adcompiler.runtime.members import member
 from adcompiler.runtime.missing import without_rule
 from adcompiler.variants import shown
@@ -156,6 +157,7 @@ def function_of(f: Any) -> tuple[Any, dict[str, Any]]:
     options: dict[str, Any] = {}
     if isinstance(f, Differentiable):
         options, f = f._options, f._function
+    f = unwrapped(f)
     if lookup(f) or is_non_differentiable(f):
         return f, {**options, "rule": True}
     if isinstance(f, types.FunctionType):

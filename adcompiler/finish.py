@@ -24,10 +24,12 @@ from adcompiler.errors import (
 )
 from adcompiler.lattice import Inert, Unknown
 from adcompiler.pipeline import Compiled
+from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.bars import Bars, Tracked
 from adcompiler.runtime.held import hold
 from adcompiler.runtime.project import detach, materialize, project
 from adcompiler.runtime.tangents import accumulate
+from adcompiler.runtime.walk import is_array
 from adcompiler.texts import number_of_text
 from adcompiler.variants import shown
 from adcompiler.wanted import Wanted, check_pair, check_scalar, positional_parameters
@@ -50,21 +52,24 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
     single = len(active) == 1
     has_aux = mode == "aux"
     place = definition_of(compiled.request.function)
-    seed = (1.0, None) if has_aux else 1.0
     if isinstance(compiled.spec.result, Inert | Unknown) and activity(compiled.spec, pair.mask).lost:
         raise number_of_text(compiled.spec.function)
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
+        seed: Any = 1.0
         try:
             if has_aux:
                 check_pair(value, function_name)
             loss = value[0] if has_aux else value
             if type(loss) not in _FLOATS:
                 check_scalar(loss, function_name)
+                seed = _seed_of(loss)
         except NotScalarError as error:
             locate(error, place)
             raise
-        return rest(value, saved, backward(saved, seed) if active else (), *arguments)
+        if not active:
+            return rest(value, saved, (), *arguments)
+        return rest(value, saved, backward(saved, (seed, None) if has_aux else seed), *arguments)
 
     def rest(value: Any, saved: Any, cts: Any, *arguments: Any) -> Any:
         out = []
@@ -84,6 +89,11 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
         return Finish(finish)
     bound = {"FLOATS": _FLOATS, "finish": finish, "backward": backward, "rest": rest}
     return Finish(finish, _float_lines(params[where[0]], as_tuple, mode), bound)
+
+
+def _seed_of(loss: Any) -> Any:
+    """The cotangent 1 of a loss: a float, or on the device where an array is."""
+    return 1.0 if like_of(loss) is None else np.ones_like(loss)
 
 
 def _float_lines(param: str, as_tuple: bool, mode: str) -> tuple[str, ...]:
@@ -107,7 +117,7 @@ def _at_entry(saved: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def zero_if_none(grad: Any, value: Any) -> Any:
     """A float or array without influence has the gradient zero; structures keep their None."""
-    if grad is None and isinstance(value, float | complex | np.inexact | np.ndarray):
+    if grad is None and (isinstance(value, float | complex) or is_array(value)):
         return materialize(grad, value)
     return grad
 

@@ -350,7 +350,7 @@ def observe(value: Any, path: tuple[Any, ...]) -> Kind:
         return Closure(value.__code__, value.__code__.co_freevars, value, value.__name__, path)
     if isinstance(value, types.FunctionType | types.BuiltinFunctionType | np.ufunc | np.dtype | _DISPATCHED):
         return Known(value)
-    if is_transform(value):
+    if is_transform(value) or is_cupy_function(value):
         return Known(value)
     if type(value) in (tuple, list, dict) or is_named_tuple(type(value)):
         return Observed(path, value, inert=is_inert(value))
@@ -367,6 +367,11 @@ def is_cupy_array(value: Any) -> bool:
     """Whether a value is exactly a `cupy.ndarray`; CuPy is never imported for the question."""
     cls = type(value)
     return cls.__name__ == "ndarray" and cls.__module__.split(".")[0] == "cupy"
+
+
+def is_cupy_function(value: Any) -> bool:
+    """Whether a value is one of the objects that CuPy's functions, kernels and fused functions are."""
+    return callable(value) and type(value).__module__.split(".")[0] == "cupy"
 
 
 # --- objects ----------------------------------------------------------------------------------------------

@@ -41,6 +41,7 @@ from adcompiler.resolve import Resolved
 from adcompiler.rulecalls import RuleResolver
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime import changes, places
+from adcompiler.runtime.domain import array_member
 from adcompiler.shapeclasses import shapeless
 from adcompiler.spec import ANY, Path, Root
 from adcompiler.textcalls import TextResolver
@@ -375,7 +376,7 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver):
             return self.apply(expr, InertCall("a shape"), (expr.value,), (obj,), kind)
         if name in ("size", "ndim", "itemsize", "nbytes"):
             return self.apply(expr, InertCall("an integer"), (expr.value,), (obj,), Int())
-        key = getattr(np.ndarray, name, None)
+        key = array_member(name)
         if key is not None and lookup(key):
             return self.rule(expr, RuleCall(lookup(key), key), (expr.value,), ())
         if is_non_differentiable(key):

@@ -42,7 +42,10 @@ from adcompiler.rules.registry import later
 
 if hasattr(np, "cumulative_sum"):
     from adcompiler.rules import cumulative as cumulative
+if hasattr(np, "matvec"):
+    from adcompiler.rules import matvec as matvec
 
+later("cupy", "adcompiler.rules.cupy")
 later("statistics", "adcompiler.rules.statisticsmodule")
 later("scipy.integrate", "adcompiler.rules.integrate")
 later("scipy.optimize", "adcompiler.rules.optimize")

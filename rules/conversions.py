@@ -6,6 +6,7 @@ The cotangent of nested lists is an array: to iterate over it gives their elemen
 import numpy as np
 
 from adcompiler.rules.registry import rrule
+from adcompiler.runtime.arrays import home_of
 from adcompiler.runtime.conversion import set_only, tolist_bar
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.layout import cast_bar, reshape
@@ -200,10 +201,10 @@ def to_device(a, device, *, stream=None):
 def item(a, *args):
     y = a.item(*args)
     a_shape = shape_of(a)
-    a_dtype = a.dtype
+    a_dtype, home = a.dtype, home_of(a)
 
     def pullback(y_bar):
-        return item_bar(y_bar, args, a_shape, a_dtype), None
+        return item_bar(y_bar, args, a_shape, a_dtype, home), None
 
     return y, pullback
 

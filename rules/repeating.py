@@ -60,7 +60,7 @@ def delete(arr, obj, axis=None):
     arr_shape = shape_of(arr)
 
     def pullback(y_bar):
-        return deleted_bar(y_bar, np.delete(positions_of(arr_shape), obj, axis), arr_shape), None, None
+        return deleted_bar(y_bar, np.delete(positions_of(arr_shape, obj), obj, axis), arr_shape), None, None
 
     return y, pullback
 

@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.containers import one_item
-from adcompiler.runtime.domain import NUMBERS, foreign_module, gives_way, is_domain, is_plain_container
+from adcompiler.runtime.domain import (
+    NUMBERS,
+    array_member,
+    foreign_module,
+    gives_way,
+    is_domain,
+    is_plain_container,
+    unwrapped,
+)
 from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.members import (
     ABSENT,
@@ -31,6 +39,7 @@ from adcompiler.runtime.moves import moved
 from adcompiler.runtime.ruling import aligned, first_that_takes, options_of
 from adcompiler.runtime.tangents import Thunk
 from adcompiler.runtime.text import CARRIERS, TEXT, makes_text, refuse_text
+from adcompiler.runtime.walk import is_array
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
 _lookup: Callable[[Any, tuple[type, ...]], tuple[Any, ...]]
@@ -89,7 +98,7 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
     count = 1 + len(args) + len(kwargs)
     if not any(wanted):
         return _plain(f, count)
-    f = getattr(f, "__adcompiler_function__", f)
+    f = unwrapped(f)
     if f is getattr:
         return _attribute(*args)
     for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
@@ -98,8 +107,8 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
     owner = getattr(f, "__self__", None)
     if isinstance(f, types.BuiltinMethodType) and isinstance(owner, TEXT):
         return _plain(f, count)  # text that is made of text
-    if isinstance(f, types.BuiltinMethodType) and isinstance(owner, np.ndarray | np.generic):
-        key = getattr(np.ndarray, f.__name__, f)
+    if isinstance(f, types.BuiltinMethodType) and is_array(owner):
+        key = array_member(f.__name__) or f
         return _without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
     if isinstance(f, types.BuiltinMethodType) and type(owner) in (list, tuple, dict):
         found = _method(owner, f.__name__, wanted)
@@ -171,8 +180,8 @@ def _attribute(obj: Any, name: str) -> Resolved:
         return Resolved(
             lambda obj, name: inner.forward(obj, position), lambda saved, y_bar: (None, *inner.backward(saved, y_bar))
         )
-    if isinstance(obj, np.ndarray | np.generic | float | complex):
-        return _from_object(_by_key(getattr(np.ndarray, name, None), (True,), (obj,), {}))
+    if isinstance(obj, float | complex) or is_array(obj):
+        return _from_object(_by_key(array_member(name), (True,), (obj,), {}))
     found = member(cls, name)
     if found is ABSENT and isinstance(obj, dict) and is_plain_container(obj) and getattr(obj, name) is obj.get(name):
         return Resolved(_load, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))

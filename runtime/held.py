@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import is_device_class
 from adcompiler.runtime.tangents import Tangent, rebuild
 from adcompiler.runtime.walk import captured, fields
 
@@ -64,7 +65,7 @@ def is_place_class(cls: type) -> bool:
     """Whether objects of a class have attributes that can be written into."""
     if issubclass(cls, (tuple, np.ndarray, np.generic, str, int, float, Tangent, *_CALLABLES)):
         return False
-    return cls is types.SimpleNamespace or bool(cls.__flags__ & _HEAP_TYPE)
+    return cls is types.SimpleNamespace or (bool(cls.__flags__ & _HEAP_TYPE) and not is_device_class(cls))
 
 
 def entries(value: Any) -> Any:

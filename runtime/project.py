@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import home_of, moved_home
 from adcompiler.runtime.errors import TangentError
 from adcompiler.runtime.tangents import NotImplementedTangent, Tangent, Thunk
 from adcompiler.runtime.walk import (
@@ -93,6 +94,8 @@ def _is_complex(primal: Any) -> bool:
 
 
 def _project_array(ct: Any, primal: Any) -> Any:
+    if is_array(ct):
+        ct = moved_home(ct, home_of(primal))  # a number of NumPy's may meet an array on a device
     if getattr(ct, "shape", None) == primal.shape and not isinstance(ct, np.generic):
         return ct if ct.dtype == primal.dtype else ct.astype(primal.dtype)
     try:

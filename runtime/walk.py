@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import is_device_class
 from adcompiler.runtime.errors import TangentError
 from adcompiler.runtime.tangents import Tangent, rebuild
 
@@ -68,7 +69,7 @@ def is_array(value: Any) -> bool:
     """Whether `value` is an array or a NumPy scalar, of NumPy or of a library with NumPy's dispatch protocol."""
     if isinstance(value, (np.ndarray, np.generic)):
         return True
-    return hasattr(type(value), "__array_ufunc__") and hasattr(type(value), "dtype")
+    return is_device_class(type(value))
 
 
 def entries(value: Any) -> Mapping[Any, Any] | None:
@@ -125,7 +126,7 @@ def _set_slots(value: Any, slots: tuple[tuple[str, Any], ...]) -> dict[str, Any]
 def is_record(cls: type) -> bool:
     """Whether all that objects of a class have are fields: they are no constants, numbers, arrays, containers, ..."""
     others = (*_SEQUENCES, *_CONSTANTS, Mapping, FunctionType, MethodType, functools.partial, float, complex)
-    arrays = issubclass(cls, (np.ndarray, np.generic)) or (hasattr(cls, "__array_ufunc__") and hasattr(cls, "dtype"))
+    arrays = issubclass(cls, (np.ndarray, np.generic)) or is_device_class(cls)
     return not issubclass(cls, others) and not arrays
 
 
