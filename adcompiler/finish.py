@@ -52,8 +52,7 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
     single = len(active) == 1
     has_aux = mode == "aux"
     place = definition_of(compiled.request.function)
-    if isinstance(compiled.spec.result, Inert | Unknown) and activity(compiled.spec, pair.mask).lost:
-        raise number_of_text(compiled.spec.function)
+    _check_found(compiled)
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
         seed: Any = 1.0
@@ -67,9 +66,7 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
         except NotScalarError as error:
             locate(error, place)
             raise
-        if not active:
-            return rest(value, saved, (), *arguments)
-        return rest(value, saved, backward(saved, (seed, None) if has_aux else seed), *arguments)
+        return rest(value, saved, backward(saved, (seed, None) if has_aux else seed) if active else (), *arguments)
 
     def rest(value: Any, saved: Any, cts: Any, *arguments: Any) -> Any:
         out = []
@@ -89,6 +86,12 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
         return Finish(finish)
     bound = {"FLOATS": _FLOATS, "finish": finish, "backward": backward, "rest": rest}
     return Finish(finish, _float_lines(params[where[0]], as_tuple, mode), bound)
+
+
+def _check_found(compiled: Compiled) -> None:
+    """Raise if the result is made of text in which a derivative was lost."""
+    if isinstance(compiled.spec.result, Inert | Unknown) and activity(compiled.spec, compiled.pair.mask).lost:
+        raise number_of_text(compiled.spec.function)
 
 
 def _seed_of(loss: Any) -> Any:
