@@ -113,7 +113,7 @@ def require(a, dtype=None, requirements=None):
 @rrule(np.fromiter, result="fresh", kind="array1")
 def fromiter(iter, dtype, count=-1):
     """Opaque: takes lists, tuples and arrays, whose items can be read twice."""
-    if not hasattr(iter, "__getitem__"):
+    if not (isinstance(iter, list | tuple) or hasattr(iter, "dtype")):
         return NotImplemented
     y = np.fromiter(iter, dtype, count)
     iter_shape, y_dtype = shape_of(iter), y.dtype

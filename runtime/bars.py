@@ -123,6 +123,13 @@ def hold(value: Any, above: frozenset[int] = frozenset()) -> Any:
     return Held(value, inside, len(value) if isinstance(value, list | dict | deque) else 0)
 
 
+def hold_made(value: Any) -> Any:
+    """`hold` of what a rule has made: of a tuple too, whose items have entries where it is taken for a list."""
+    if not isinstance(value, tuple):
+        return hold(value)
+    return Held(value, {i: part for i, item in enumerate(value) if (part := hold(item)) is not None}, len(value))
+
+
 def _hold_function(function: types.FunctionType, above: frozenset[int]) -> Captured | None:
     if not function.__closure__ or id(function) in above:
         return None
@@ -252,7 +259,7 @@ class Bars:
                     own[key] = accumulate(own.get(key), inner)
         if not own:
             return None
-        if isinstance(obj, list | deque):
+        if isinstance(obj, list | tuple | deque):
             length = held.count if type(held) is Held else count or 0
             return [own.get(i) for i in range(length)]
         return own
