@@ -19,6 +19,7 @@ from adcompiler.rules import norms as norms
 from adcompiler.rules import outside as outside
 from adcompiler.rules import polynomials as polynomials
 from adcompiler.rules import python as python
+from adcompiler.rules import random as random
 from adcompiler.rules import ranges as ranges
 from adcompiler.rules import reductions as reductions
 from adcompiler.rules import registry as registry

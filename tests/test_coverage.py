@@ -10,7 +10,15 @@ from adcompiler.coverage import UNKNOWN, Entry, coverage, covered
 from tests.common_functions import REFUSED, USES, X, summed
 
 COMMON = Path(__file__).with_name("common_functions.txt").read_text().splitlines()
-MODULES = {"numpy": np, "numpy.linalg": np.linalg, "numpy.fft": np.fft, "numpy.ndarray": np.ndarray}
+MODULES = {
+    "numpy": np,
+    "numpy.linalg": np.linalg,
+    "numpy.fft": np.fft,
+    "numpy.ndarray": np.ndarray,
+    "numpy.random": np.random,
+    "numpy.random.Generator": np.random.Generator,
+    "numpy.random.RandomState": np.random.RandomState,
+}
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -8,6 +8,7 @@ import pytest
 
 import adcompiler.rules  # noqa: F401  (registers all rules)
 from adcompiler.rules.registry import all_rules, key_name, lookup
+from tests.rules import test_random
 
 FOLDER = Path(__file__).parent
 
@@ -23,10 +24,11 @@ def cases():
         yield from getattr(module, "CASES", ())
 
 
-# An iterator cannot be copied, so `check_rule` cannot take it as a value; test_shaping.py has a test for it. Functions
-# of functions need the compiler, and test_indexing.py has tests for them, test_joining.py for np.r_.
-BY_HAND = {np.ndarray.flat, np.piecewise, np.apply_along_axis, np.fromfunction, type(np.r_).__getitem__}
-BY_HAND |= {np.row_stack} if hasattr(np, "row_stack") else set()  # warns that it is deprecated
+# `check_rule` cannot copy an iterator, nor have a generator give the same numbers twice. Functions of functions need the
+# compiler, and test_indexing.py has tests for them, test_joining.py for np.r_ and for a name that is deprecated.
+BY_HAND = {np.ndarray.flat, *test_random.BY_HAND}
+BY_HAND |= {np.piecewise, np.apply_along_axis, np.fromfunction, type(np.r_).__getitem__}
+BY_HAND |= {np.row_stack} if hasattr(np, "row_stack") else set()
 TESTED = {case.key for case in cases()} | BY_HAND
 
 
