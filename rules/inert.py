@@ -63,16 +63,5 @@ non_differentiable(np.array_str, np.set_printoptions, np.get_printoptions, kind=
 # Conversions to whole numbers
 
 WHOLE = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_)
-<<<<<<< HEAD
 LONG = tuple(cls for cls in (np.longlong, np.ulonglong) if cls not in WHOLE)
 non_differentiable(*WHOLE, *LONG, kind="number")
-
-# Random draws without parameters other than counts
-
-non_differentiable(np.random.seed, np.random.default_rng, np.random.get_state, np.random.set_state, kind="other")
-non_differentiable(np.random.rand, np.random.randn, np.random.random, np.random.random_sample, kind="number")
-non_differentiable(np.random.randint, np.random.standard_normal, kind="number")
-non_differentiable(np.random.standard_cauchy, np.random.standard_exponential, kind="number")
-=======
-non_differentiable(*WHOLE, kind="number")
->>>>>>> 56376ebf498ed1119597c397d6da0c2d26f37110

@@ -24,8 +24,8 @@ def cases():
         yield from getattr(module, "CASES", ())
 
 
-# `check_rule` cannot copy an iterator, nor have a generator give the same numbers twice. Functions of functions need the
-# compiler, and test_indexing.py has tests for them, test_joining.py for np.r_ and for a name that is deprecated.
+# `check_rule` cannot copy an iterator, nor have a generator give the same numbers twice. Functions of functions need
+# the compiler, and test_indexing.py has tests for them, test_joining.py for np.r_ and for a name that is deprecated.
 BY_HAND = {np.ndarray.flat, *test_random.BY_HAND}
 BY_HAND |= {np.piecewise, np.apply_along_axis, np.fromfunction, type(np.r_).__getitem__}
 BY_HAND |= {np.row_stack} if hasattr(np, "row_stack") else set()
