@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from adcompiler.runtime.layout import layout
 from adcompiler.runtime.ordering import placed, take_along_axis_bar, take_bar
 from adcompiler.runtime.scatter import scatter
 from adcompiler.runtime.shapes import shape
+
+FUNCTIONS: Any = Callable
 
 # Elements at an index
 
@@ -134,7 +137,7 @@ def piecewise(x, condlist, funclist, *args, config):
 # Functions of rows
 
 
-@rrule(np.apply_along_axis, result="fresh", kind="array", accepts=(Callable,))
+@rrule(np.apply_along_axis, result="fresh", kind="array", accepts=(FUNCTIONS,))
 def apply_along_axis(func1d, axis, arr, *args, config):
     """Opaque: there are as many calls as there are rows."""
     y, found = along_rows(func1d, axis, arr, args, config.rrule_via_ad)

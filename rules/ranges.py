@@ -1,6 +1,7 @@
 """Rules for functions that make sequences of numbers, grids and tables of powers."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from adcompiler.runtime.ranges import (
 )
 from adcompiler.runtime.shapes import fit
 from adcompiler.runtime.shapes import shape as shape_of
+
+FUNCTIONS: Any = Callable
 
 
 @rrule(np.arange, result="fresh", kind="array1")
@@ -132,7 +135,7 @@ def vander(x, N=None, increasing=False):
     return y, pullback
 
 
-@rrule(np.fromfunction, kind="any", accepts=(Callable,))
+@rrule(np.fromfunction, kind="any", accepts=(FUNCTIONS,))
 def fromfunction(function, shape, *, dtype=float, config):
     """Opaque: what varies is what the function has captured."""
     y, back = config.rrule_via_ad(function, *np.indices(shape, dtype=dtype))
