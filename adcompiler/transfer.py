@@ -304,7 +304,7 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "array1": _array(1),
     "array2": _array(2),
     "cast": _cast,
-    "any": lambda operands, fresh: Unknown(),
+    "unknown": lambda operands, fresh: Unknown(),
     "transpose": _transpose,
     "matmul": _matmul,
     "getitem": _getitem,
