@@ -94,20 +94,17 @@ def extract(condition, arr):
 
 @rrule(np.choose, np.ndarray.choose, result="fresh", kind="array")
 def choose(a, choices, *, mode="raise"):
-    """Opaque: there are as many choices as the list has."""
     y = np.choose(a, choices, mode=mode)
     given = layout(choices)
-    chosen = placed(a, len(given[1]), mode)
 
     def pullback(y_bar):
-        return None, choice_bars(y_bar, chosen, given), None
+        return None, choice_bars(y_bar, placed(a, len(given[1]), mode), given), None
 
     return y, pullback
 
 
 @rrule(np.select, result="fresh", kind="array")
 def select(condlist, choicelist, default=0):
-    """Opaque: there are as many choices as the lists have."""
     y = np.select(condlist, choicelist, default)
     given = layout(choicelist)
     last = layout([default])
