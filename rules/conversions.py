@@ -196,7 +196,7 @@ def to_device(a, device, *, stream=None):
 # Numbers and lists of an array
 
 
-@rrule(np.ndarray.item, kind="scalar")
+@rrule(np.ndarray.item, kind="scalar", flat=("args",))
 def item(a, *args):
     y = a.item(*args)
     a_shape = shape_of(a)
@@ -208,7 +208,7 @@ def item(a, *args):
     return y, pullback
 
 
-@rrule(np.ndarray.tolist, result="fresh", kind="unknown")
+@rrule(np.ndarray.tolist, result="fresh", kind="list")
 def tolist(a):
     y = a.tolist()
     a_shape = shape_of(a)
@@ -223,7 +223,7 @@ def tolist(a):
 # Arrays of one number
 
 
-@rrule(np.full, result="fresh", kind="array")
+@rrule(np.full, result="fresh", kind="array", flat=("shape",))
 def full(shape, fill_value, dtype=None, order="C", *, device=None):
     y = np.full(shape, fill_value, dtype, order, device=device)
     fill_shape = shape_of(fill_value)
@@ -235,7 +235,7 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None):
     return y, pullback
 
 
-@rrule(np.full_like, result="fresh", kind="array", flat=("a",))
+@rrule(np.full_like, result="fresh", kind="array", flat=("a", "shape"))
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     y = np.full_like(a, fill_value, dtype, order, subok, shape, device=device)
     fill_shape = shape_of(fill_value)

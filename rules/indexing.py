@@ -30,7 +30,7 @@ def getitem(a, index):
     return y, pullback
 
 
-@rrule(np.take, np.ndarray.take, result="fresh")
+@rrule(np.take, np.ndarray.take, result="fresh", flat=("indices",))
 def take(a, indices, axis=None, *, mode="raise"):
     y = np.take(a, indices, axis, mode=mode)
     a_shape = shape(a)
@@ -45,7 +45,7 @@ def take(a, indices, axis=None, *, mode="raise"):
     return y, pullback
 
 
-@rrule(np.take_along_axis, result="fresh", kind="array")
+@rrule(np.take_along_axis, result="fresh", kind="array", flat=("indices",))
 def take_along_axis(arr, indices, axis=-1):
     y = np.take_along_axis(arr, indices, axis)
     arr_shape = shape(arr)
@@ -92,7 +92,7 @@ def extract(condition, arr):
 # Elements of several arrays
 
 
-@rrule(np.choose, np.ndarray.choose, result="fresh", kind="array")
+@rrule(np.choose, np.ndarray.choose, result="fresh", kind="array", flat=("a",))
 def choose(a, choices, *, mode="raise"):
     y = np.choose(a, choices, mode=mode)
     given = layout(choices)
@@ -103,7 +103,7 @@ def choose(a, choices, *, mode="raise"):
     return y, pullback
 
 
-@rrule(np.select, result="fresh", kind="array")
+@rrule(np.select, result="fresh", kind="array", flat=("condlist",))
 def select(condlist, choicelist, default=0):
     y = np.select(condlist, choicelist, default)
     given = layout(choicelist)
@@ -118,7 +118,7 @@ def select(condlist, choicelist, default=0):
     return y, pullback
 
 
-@rrule(np.piecewise, result="fresh", kind="number", accepts=(list, tuple))
+@rrule(np.piecewise, result="fresh", kind="number", accepts=(list, tuple), flat=("condlist",))
 def piecewise(x, condlist, funclist, *args, config):
     """Opaque: there are as many pieces as the list has, numbers or functions of the elements of `x`."""
     y, found = pieces(x, condlist, funclist, args, config.rrule_via_ad)

@@ -148,7 +148,7 @@ def concatenator(self, key):
 # Elements put between others
 
 
-@rrule(np.insert, result="fresh", kind="array")
+@rrule(np.insert, result="fresh", kind="array", flat=("obj",))
 def insert(arr, obj, values, axis=None):
     y = np.insert(arr, obj, values, axis)
     arr_shape, values_shape = shape_of(arr), shape_of(values)

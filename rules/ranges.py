@@ -135,7 +135,7 @@ def vander(x, N=None, increasing=False):
     return y, pullback
 
 
-@rrule(np.fromfunction, kind="unknown", accepts=(FUNCTIONS,))
+@rrule(np.fromfunction, kind="unknown", accepts=(FUNCTIONS,), flat=("shape",))
 def fromfunction(function, shape, *, dtype=float, config):
     """Opaque: what varies is what the function has captured."""
     y, back = config.rrule_via_ad(function, *np.indices(shape, dtype=dtype))

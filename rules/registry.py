@@ -23,7 +23,7 @@ RESULTS = (None, "fresh", "view", "same")
 RULE_KINDS = frozenset(
     "elementwise elementwise_real elementwise_complex where scalar scalar_complex scalar_real reduction reduction_real "
     "like array array_real array1 array2 transpose matmul getitem reshape stack concatenate broadcast_to expand_dims "
-    "number int bool index tuple cast unknown other".split()
+    "number int bool index tuple list cast unknown other".split()
 )
 NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "object"}
 

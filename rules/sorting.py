@@ -48,7 +48,7 @@ def sort_complex(a):
     return y, pullback
 
 
-@rrule(np.partition, result="fresh", kind="array")
+@rrule(np.partition, result="fresh", kind="array", flat=("kth",))
 def partition(a, kth, axis=-1, kind="introselect"):
     y = np.partition(a, kth, axis, kind)
     a_shape = shape(a)

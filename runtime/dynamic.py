@@ -163,7 +163,8 @@ def _attribute(obj: Any, name: str) -> Resolved:
             lambda obj, name: inner.forward(obj, position), lambda saved, y_bar: (None, *inner.backward(saved, y_bar))
         )
     if isinstance(obj, np.ndarray | np.generic | float | complex):
-        return _from_object(_by_key(getattr(np.ndarray, name, None), (True,), (obj,), {}))
+        key = getattr(np.ndarray, name, None)
+        return _plain(getattr, 3) if _is_inert(key) else _from_object(_by_key(key, (True,), (obj,), {}))
     found = member(cls, name)
     if not has_plain_fields(cls):
         raise no_rule(getattr, [obj])
