@@ -114,7 +114,7 @@ def require(a, dtype=None, requirements=None):
 @rrule(np.fromiter, result="fresh", kind="array1")
 def fromiter(iter, dtype, count=-1):
     """Opaque: takes lists, tuples and arrays, whose items can be read twice."""
-    if not hasattr(iter, "__getitem__"):
+    if not (isinstance(iter, list | tuple) or hasattr(iter, "dtype")):
         return NotImplemented
     y = np.fromiter(iter, dtype, count)
     iter_shape, y_dtype = shape_of(iter), y.dtype
@@ -197,7 +197,7 @@ def to_device(a, device, *, stream=None):
 # Numbers and lists of an array
 
 
-@rrule(np.ndarray.item, kind="scalar")
+@rrule(np.ndarray.item, kind="scalar", flat=("args",))
 def item(a, *args):
     y = a.item(*args)
     a_shape = shape_of(a)
@@ -209,7 +209,7 @@ def item(a, *args):
     return y, pullback
 
 
-@rrule(np.ndarray.tolist, result="fresh", kind="any")
+@rrule(np.ndarray.tolist, result="fresh", kind="list")
 def tolist(a):
     y = a.tolist()
     a_shape = shape_of(a)
@@ -224,7 +224,7 @@ def tolist(a):
 # Arrays of one number
 
 
-@rrule(np.full, result="fresh", kind="array")
+@rrule(np.full, result="fresh", kind="array", flat=("shape",))
 def full(shape, fill_value, dtype=None, order="C", *, device=None):
     y = np.full(shape, fill_value, dtype, order, device=device)
     fill_shape = shape_of(fill_value)
@@ -236,7 +236,7 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None):
     return y, pullback
 
 
-@rrule(np.full_like, result="fresh", kind="array", flat=("a",))
+@rrule(np.full_like, result="fresh", kind="array", flat=("a", "shape"))
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     y = np.full_like(a, fill_value, dtype, order, subok, shape, device=device)
     fill_shape = shape_of(fill_value)

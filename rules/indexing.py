@@ -2,6 +2,7 @@
 
 import operator
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +13,8 @@ from adcompiler.runtime.layout import layout
 from adcompiler.runtime.ordering import placed, take_along_axis_bar, take_bar
 from adcompiler.runtime.scatter import scatter
 from adcompiler.runtime.shapes import shape
+
+FUNCTIONS: Any = Callable
 
 # Elements at an index
 
@@ -27,7 +30,7 @@ def getitem(a, index):
     return y, pullback
 
 
-@rrule(np.take, np.ndarray.take, result="fresh")
+@rrule(np.take, np.ndarray.take, result="fresh", flat=("indices",))
 def take(a, indices, axis=None, *, mode="raise"):
     y = np.take(a, indices, axis, mode=mode)
     a_shape = shape(a)
@@ -42,7 +45,7 @@ def take(a, indices, axis=None, *, mode="raise"):
     return y, pullback
 
 
-@rrule(np.take_along_axis, result="fresh", kind="array")
+@rrule(np.take_along_axis, result="fresh", kind="array", flat=("indices",))
 def take_along_axis(arr, indices, axis=-1):
     y = np.take_along_axis(arr, indices, axis)
     arr_shape = shape(arr)
@@ -89,22 +92,19 @@ def extract(condition, arr):
 # Elements of several arrays
 
 
-@rrule(np.choose, np.ndarray.choose, result="fresh", kind="array")
+@rrule(np.choose, np.ndarray.choose, result="fresh", kind="array", flat=("a",))
 def choose(a, choices, *, mode="raise"):
-    """Opaque: there are as many choices as the list has."""
     y = np.choose(a, choices, mode=mode)
     given = layout(choices)
-    chosen = placed(a, len(given[1]), mode)
 
     def pullback(y_bar):
-        return None, choice_bars(y_bar, chosen, given), None
+        return None, choice_bars(y_bar, placed(a, len(given[1]), mode), given), None
 
     return y, pullback
 
 
-@rrule(np.select, result="fresh", kind="array")
+@rrule(np.select, result="fresh", kind="array", flat=("condlist",))
 def select(condlist, choicelist, default=0):
-    """Opaque: there are as many choices as the lists have."""
     y = np.select(condlist, choicelist, default)
     given = layout(choicelist)
     last = layout([default])
@@ -118,7 +118,7 @@ def select(condlist, choicelist, default=0):
     return y, pullback
 
 
-@rrule(np.piecewise, result="fresh", kind="number", accepts=(list, tuple))
+@rrule(np.piecewise, result="fresh", kind="number", accepts=(list, tuple), flat=("condlist",))
 def piecewise(x, condlist, funclist, *args, config):
     """Opaque: there are as many pieces as the list has, numbers or functions of the elements of `x`."""
     y, found = pieces(x, condlist, funclist, args, config.rrule_via_ad)
@@ -134,7 +134,7 @@ def piecewise(x, condlist, funclist, *args, config):
 # Functions of rows
 
 
-@rrule(np.apply_along_axis, result="fresh", kind="array", accepts=(Callable,))
+@rrule(np.apply_along_axis, result="fresh", kind="array", accepts=(FUNCTIONS,))
 def apply_along_axis(func1d, axis, arr, *args, config):
     """Opaque: there are as many calls as there are rows."""
     y, found = along_rows(func1d, axis, arr, args, config.rrule_via_ad)

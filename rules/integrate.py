@@ -20,7 +20,7 @@ refused(
 )
 
 
-@rrule(integrate.quad, kind="any", accepts=(object,))
+@rrule(integrate.quad, kind="unknown", accepts=(object,))
 def quad(
     func,
     a,
@@ -71,7 +71,7 @@ def quad(
     return y, pullback
 
 
-@rrule(integrate.quad_vec, kind="any", accepts=(object,))
+@rrule(integrate.quad_vec, kind="unknown", accepts=(object,))
 def quad_vec(
     f,
     a,
@@ -110,7 +110,7 @@ def quad_vec(
     return y, pullback
 
 
-@rrule(integrate.fixed_quad, kind="any", accepts=(object,))
+@rrule(integrate.fixed_quad, kind="unknown", accepts=(object,))
 def fixed_quad(func, a, b, args=(), n=5, *, needs, config):
     y = integrate.fixed_quad(func, a, b, args, n)
     f = Callback(config, func, args, (needs[0], needs[3]))

@@ -24,7 +24,7 @@ RESULTS = (None, "fresh", "view", "same")
 RULE_KINDS = frozenset(
     "elementwise elementwise_real elementwise_complex where scalar scalar_complex scalar_real reduction reduction_real "
     "like array array_real array_complex array1 array2 same_rank_real same_rank_complex transpose matmul getitem "
-    "reshape stack concatenate broadcast_to expand_dims number int bool index tuple cast any other ufunc "
+    "reshape stack concatenate broadcast_to expand_dims number int bool index tuple list cast unknown other ufunc "
     "eig eigh lstsq qr slogdet svd".split()
 )
 NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "text", "whole"}

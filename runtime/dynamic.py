@@ -181,7 +181,8 @@ def _attribute(obj: Any, name: str) -> Resolved:
             lambda obj, name: inner.forward(obj, position), lambda saved, y_bar: (None, *inner.backward(saved, y_bar))
         )
     if isinstance(obj, float | complex) or is_array(obj):
-        return _from_object(_by_key(array_member(name), (True,), (obj,), {}))
+        key = array_member(name)
+        return _plain(getattr, 3) if _is_inert(key) else _from_object(_by_key(key, (True,), (obj,), {}))
     found = member(cls, name)
     if found is ABSENT and isinstance(obj, dict) and is_plain_container(obj) and getattr(obj, name) is obj.get(name):
         return Resolved(_load, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))

@@ -95,6 +95,13 @@ def hold(value: Any) -> Any:
     return walked(_hold(value, {})) if _has_parts(value) else None
 
 
+def hold_made(value: Any) -> Any:
+    """`hold` of what a rule has made: of a tuple too, whose items have entries where it is taken for a list."""
+    if not isinstance(value, tuple):
+        return hold(value)
+    return Held(value, {i: part for i, item in enumerate(value) if (part := hold(item)) is not None}, len(value))
+
+
 def _has_parts(value: Any) -> bool:
     """Whether there may be something in a value that can be written into, or it itself."""
     cls = type(value)

@@ -24,11 +24,11 @@ def cases():
         yield from getattr(module, "CASES", ())
 
 
-# `check_rule` cannot copy an iterator, nor have a generator give the same numbers twice; functions of functions need
-# the compiler. test_shaping.py, test_random.py, test_indexing.py and test_joining.py have tests for them.
-BY_HAND = {np.ndarray.flat, np.piecewise, np.apply_along_axis, np.fromfunction, type(np.r_).__getitem__}
-BY_HAND |= {np.row_stack} if hasattr(np, "row_stack") else set()  # warns that it is deprecated
-BY_HAND |= test_random.BY_HAND
+# `check_rule` cannot copy an iterator, nor have a generator give the same numbers twice. Functions of functions need
+# the compiler, and test_indexing.py has tests for them, test_joining.py for np.r_ and for a name that is deprecated.
+BY_HAND = {np.ndarray.flat, *test_random.BY_HAND}
+BY_HAND |= {np.piecewise, np.apply_along_axis, np.fromfunction, type(np.r_).__getitem__}
+BY_HAND |= {np.row_stack} if hasattr(np, "row_stack") else set()
 TESTED = {case.key for case in cases()} | BY_HAND
 
 
