@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 
 from adcompiler import (
-    TangentError,
     UnsupportedSyntaxError,
     gradient,
     non_differentiable,
@@ -467,9 +466,6 @@ def test_many_constants_are_checked_at_once():
     def f(x, numbers):
         return x * x + numbers[500] * x
 
-    made = gradient(f, (0, 1))
-    with pytest.raises(TangentError):
-        made(1.5, numbers)
     made = gradient(f)
     assert made(1.5, numbers) == 503.0
     numbers[500] = 2.0
