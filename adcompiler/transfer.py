@@ -307,6 +307,7 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "filled_like": _filled_like,
     "tuple": _tuple,
     "whole": lambda operands, fresh: Int(),
+    "object": lambda operands, fresh: Unknown(),
     "other": lambda operands, fresh: Inert(),
     "text": lambda operands, fresh: Inert(),
 }

@@ -31,6 +31,7 @@ class Unfollowed(Texts):
         self.found = Activity()
         self.ever: Active = frozenset()
         self.text: set[str] = set(spec.texts)
+        self.doubts: dict[int, Exception] = {}  # by statement
         self.put: set[str] = set()  # into which text has been put, whatever their kinds say
         self.carried: set[str] = set()  # exceptions that may hold an active value, and what was read from them
 
@@ -128,7 +129,10 @@ class Unfollowed(Texts):
                     continue
                 if i in callee.results and i not in callee.writes:
                     what = self.spec.function.shown(arg.id)
-                    raise self.mutation(stmt, f"{what} is passed on here and written in place")
+                    error = self.mutation(stmt, f"{what} is passed on here and written in place")
+                    if arg.id in active:
+                        raise error
+                    self.rounds.suspect(error)  # it may turn out to be active in the next round
 
 
 __all__ = ["Active", "Activity", "Rounds", "Unfollowed"]

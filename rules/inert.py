@@ -85,16 +85,8 @@ non_differentiable(np.dtype, np.finfo, np.iinfo, np.result_type, np.promote_type
 non_differentiable(np.errstate, np.seterr, np.geterr, np.printoptions, kind="other")
 non_differentiable(np.set_printoptions, np.get_printoptions, kind="other")
 non_differentiable(np.array2string, np.array_repr, np.array_str, np.ndarray.tobytes, np.ndarray.dumps, kind="text")
-non_differentiable(np.format_float_positional, np.format_float_scientific, kind="text")
 
 # Conversions to whole numbers
 
 WHOLE = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_)
 non_differentiable(*WHOLE, kind="number")
-
-# Random draws without parameters other than counts
-
-non_differentiable(np.random.seed, np.random.default_rng, np.random.get_state, np.random.set_state, kind="other")
-non_differentiable(np.random.rand, np.random.randn, np.random.random, np.random.random_sample, kind="number")
-non_differentiable(np.random.randint, np.random.standard_normal, kind="number")
-non_differentiable(np.random.standard_cauchy, np.random.standard_exponential, kind="number")
