@@ -22,7 +22,7 @@ from adcompiler.errors import (
     locate,
     refuse,
 )
-from adcompiler.lattice import Inert, Unknown
+from adcompiler.lattice import Inert, Observed, Unknown
 from adcompiler.pipeline import Compiled
 from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.bars import Bars, Tracked
@@ -51,6 +51,8 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
     slots = [active.index(params[i]) if params[i] in active else None for i in where]
     single = len(active) == 1
     has_aux = mode == "aux"
+    arrays = with_memory(compiled)
+    constant = len(arrays) < len(params)
     place = definition_of(compiled.request.function)
     _check_found(compiled)
 
@@ -78,7 +80,7 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
             if position is not None:
                 primal, ct = primal[position], None if ct is None else ct[position]
             out.append(zero_if_none(project(ct, primal), primal))
-        whole = detach(tuple(out), (arguments, value))
+        whole = detach(tuple(out), ([arguments[i] for i in arrays] if constant else arguments, value))
         grads = whole if as_tuple else whole[0]
         return grads if mode == "gradient" else (value, grads)
 
@@ -113,6 +115,12 @@ def _float_lines(param: str, as_tuple: bool, mode: str) -> tuple[str, ...]:
     )
 
 
+def with_memory(compiled: Compiled) -> list[int]:
+    """The positions of the parameters in which a gradient may find arrays of its own kind of numbers."""
+    kinds = compiled.spec.kinds
+    return [i for i, kind in enumerate(kinds) if not (isinstance(kind, Observed) and kind.inert)]
+
+
 def _at_entry(saved: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments as they were when the forward began, which may have written into them."""
     return saved.arguments if isinstance(saved, Tracked) else arguments
@@ -133,6 +141,7 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
     pair, backward = compiled.pair, compiled.alone[1]
     signature = inspect.signature(compiled.request.function, follow_wrapped=False)
     positional = positional_parameters(signature)
+    arrays = with_memory(compiled)
     active = pair.active
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
@@ -156,7 +165,8 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
                 raise shown(error)  # noqa: B904  it is the same exception
             by_name = dict(zip(active, (cts,) if len(active) == 1 and seed is not None else cts, strict=True))
             values = record.record if isinstance(record, Tracked) else record
-            foreign = (arguments, value, seed, ct, [s for s in values if not isinstance(s, list)])
+            own = [arguments[i] for i in arrays]
+            foreign = (own, value, seed, ct, [s for s in values if not isinstance(s, list)])
             out: list[Any] = []
             for p in positional:
                 grad = project(by_name.get(p.name), primals[p.name])

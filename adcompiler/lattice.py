@@ -197,7 +197,7 @@ _CONSTANTS = (bool, str, bytes, type, types.ModuleType, types.EllipsisType, enum
 _DISPATCHED = type(np.sum)  # NumPy's functions that other array libraries may answer
 
 _LITERALS = (int, float, complex, str, bytes, bool)
-_INERT_TYPES = INTEGER_TYPES | {bool, str, bytes, type(None)}
+_INERT_TYPES: frozenset[type] = INTEGER_TYPES | {bool, str, bytes, type(None)}
 MAX_DEPTH = 4
 
 

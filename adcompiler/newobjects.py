@@ -15,13 +15,13 @@ from typing import Any
 from adcompiler import ir
 from adcompiler.binding import BindError, bind_call
 from adcompiler.callees import InertCall
-from adcompiler.construct import ConstructResolver, is_generated
+from adcompiler.construct import ConstructResolver
 from adcompiler.lattice import Heap, Kind, Known
 from adcompiler.objects import plain_function
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import lookup
 from adcompiler.runtime import places
-from adcompiler.runtime.members import has_plain_fields, member
+from adcompiler.runtime.members import has_plain_fields, is_generated, member
 
 
 class NewObjectResolver(ConstructResolver):

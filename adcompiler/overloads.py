@@ -26,7 +26,7 @@ from adcompiler.objects import ObjectResolver, plain_function
 from adcompiler.parse import parse
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import lookup
-from adcompiler.runtime.members import ABSENT, has_plain_fields, member
+from adcompiler.runtime.members import ABSENT, has_plain_fields, is_generated, member
 
 
 class OverloadResolver(ObjectResolver):
@@ -224,13 +224,7 @@ def _type_of(kind: Kind | None) -> type | None:
 
 def _is_generated_test(function: types.FunctionType) -> bool:
     """Whether a comparison was written by `dataclass`: what comes out has no derivative."""
-    return function.__code__.co_filename == "<string>" and function.__name__ in (
-        "__eq__",
-        "__lt__",
-        "__le__",
-        "__gt__",
-        "__ge__",
-    )
+    return is_generated(function) and function.__name__ in ("__eq__", "__lt__", "__le__", "__gt__", "__ge__")
 
 
 def _is_sequence_of_numpy(a: type, b: type) -> bool:

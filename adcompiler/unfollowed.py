@@ -33,6 +33,7 @@ class Unfollowed(Texts):
         self.found = Activity()
         self.ever: Active = frozenset()
         self.text: set[str] = set(spec.texts)
+        self.doubts: dict[int, Exception] = {}  # by statement
         self.put: set[str] = set()  # into which text has been put, whatever their kinds say
         self.carried: set[str] = set()  # exceptions that may hold an active value, and what was read from them
 

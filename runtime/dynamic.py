@@ -36,8 +36,7 @@ from adcompiler.runtime.members import (
 )
 from adcompiler.runtime.missing import no_rule, refused_call
 from adcompiler.runtime.moves import moved
-from adcompiler.runtime.ruling import aligned, first_that_takes, options_of
-from adcompiler.runtime.tangents import Thunk
+from adcompiler.runtime.ruling import aligned, cotangents_of, first_that_takes, options_of, value_and_pullback
 from adcompiler.runtime.text import CARRIERS, TEXT, makes_text, refuse_text
 from adcompiler.runtime.walk import is_array
 
@@ -407,8 +406,8 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
                 raise refused_call(key, error) from None
             found = rule.function(*bound.args, **bound.kwargs, **options_of(rule, wanted, args, kwargs, resolve_value))
             if found is not NotImplemented:
-                y, pullback = found
-                return y, (pullback, rule.signature, args, kwargs)
+                y, pullback = value_and_pullback(rule, found)
+                return y, (pullback, rule, args, kwargs)
         if isinstance(key, types.FunctionType) and not foreign_module(key):
             source = _by_source(key, wanted, args, kwargs)
             y, saved = source.forward(*args, **kwargs)
@@ -416,15 +415,12 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
         raise no_rule(key, [])
 
     def backward(saved: Any, y_bar: Any) -> Any:
-        pullback, signature, args, kwargs = saved
+        pullback, rule, args, kwargs = saved
         if y_bar is None:
             return (None,) * len(wanted)
-        if signature is None:
+        if rule is None:
             return pullback(args, y_bar)
-        cotangents = pullback(y_bar)
-        if isinstance(cotangents, Thunk):
-            cotangents = cotangents.value()
-        return aligned(signature, cotangents, wanted, args, kwargs)
+        return aligned(rule.signature, cotangents_of(rule, pullback, y_bar), wanted, args, kwargs)
 
     return Resolved(forward, backward, ruled=True)
 

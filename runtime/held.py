@@ -52,12 +52,12 @@ def is_place(value: Any) -> bool:
     cls = type(value)
     if cls in LEAVES or cls is tuple:
         return False
-    return isinstance(value, _MUTABLE) or is_place_class(cls)
+    return isinstance(value, _MUTABLE) or is_place_class(cls)  # type: ignore[arg-type]  # classes are hashable
 
 
 def is_object(value: Any) -> bool:
     """Whether a value is an object of a class written in Python, with attributes."""
-    return is_place_class(type(value))
+    return is_place_class(type(value))  # type: ignore[arg-type]  # classes are hashable
 
 
 @functools.lru_cache(maxsize=1024)
@@ -174,6 +174,6 @@ def _without_contents(value: Any) -> Any:
     if not isinstance(value, _MUTABLE):
         return object.__new__(cls)
     result = copy.copy(value)
-    base = next(c for c in _MUTABLE if isinstance(value, c))
+    base: Any = next(c for c in _MUTABLE if isinstance(value, c))
     base.clear(result)
     return result

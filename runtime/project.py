@@ -194,7 +194,7 @@ def _children(value: Any) -> Collection[Any]:
         return value.values()
     if is_record(type(value)):  # type: ignore[arg-type]  # classes are hashable
         return fields(value).values()
-    return () if is_constant(value) else (entries(value) or {}).values()
+    return () if is_constant(value) else tuple((entries(value) or {}).values())
 
 
 def _owner(array: Any) -> Any:

@@ -12,7 +12,7 @@ from adcompiler.runtime.errors import UnsupportedSyntaxError
 TEXT = (str, bytes)
 
 # What functions without derivative do with text, by the kind they are declared with: they make no number of it.
-CARRIERS = ("text", "other", "int", "bool", None)
+CARRIERS = ("text", "other", "object", "int", "bool", None)
 
 
 def makes_text(key: Any, args: tuple[Any, ...]) -> bool:

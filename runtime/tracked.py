@@ -43,6 +43,8 @@ def resolve_tracked(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any)
     if inner.source is not None:
         function, flags, first = inner.source
         return _of_source(function, flags, first, count)
+    if owner is None:
+        owner = f.__self__ if isinstance(f, types.MethodType) else f
     return _of_rule(inner, owner)
 
 
@@ -126,7 +128,7 @@ def _of_source(function: Any, wanted: Any, first: tuple[Any, ...], count: int) -
 
 
 def _of_rule(inner: dynamic.Resolved, owner: Any) -> dynamic.Resolved:
-    """A rule, or an operation on a container as a whole: these know cotangents by value only.
+    """A rule, or an operation on a container as a whole: these know cotangents by value only, also that of `owner`.
 
     A rule may keep its arguments, and is given flat containers as they are now; whatever takes apart a container gets
     itself, since what comes out of it must be the objects that are in it.
