@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.callees import WRITERS, Dynamic, InertCall, RuleCall, Spread
+from adcompiler.callees import WRITERS, Dynamic, InertCall, Missing, RuleCall, Spread
 from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
@@ -98,12 +98,33 @@ class CallResolver(StreamResolver):
         """A call of something that is known at run time only."""
         if any(isinstance(a, ir.Star) for a in expr.args) or any(k is None for k, _ in expr.kwargs):
             what = "* or ** in a call that is only known at run time"
+            transform = self._transform(expr.func)
             callee: Any = self.missing(UnsupportedSyntaxError, what, "", "Write the arguments out.")
+            if transform is not None:
+                callee = self._derivative(transform)
         else:
             callee = Dynamic(None, tuple(k for k, _ in expr.kwargs if k), pure)
         func_kind = self.value(expr.func)[1] if not isinstance(expr.func, ir.Attr) else Unknown()
         args = (expr.func, *expr.args, *(v for _, v in expr.kwargs))
         return self.apply(expr, callee, args, (func_kind, *kinds), Unknown())
+
+    def _transform(self, func: ir.Expr) -> str | None:
+        """The transform that made the function which a call is of, if it stands in this function: `gradient(f)`."""
+        for stmt in ir.statements(self.spec.function.body):
+            if isinstance(stmt, ir.Assign) and ir.Name(stmt.target) == func and isinstance(stmt.value, ir.Call):
+                kind = self.value(stmt.value.func)[1]
+                if isinstance(kind, Known) and root_module(kind.value) == "adcompiler":
+                    return getattr(kind.value, "__name__", None)
+        return None
+
+    def _derivative(self, name: str) -> Missing:
+        """The refusal of a derivative inside what is differentiated."""
+        return self.missing(
+            UnsupportedSyntaxError,
+            f"{name} inside a differentiated function",
+            "Derivatives of derivatives are not supported yet.",
+            "Compute it outside and pass the result.",
+        )
 
     def _method(self, expr: ir.Call, func: ir.Attr, obj: Kind, kinds: list[Any]) -> Resolved:
         """`value.name(...)`, where `obj` is the value's kind and `kinds` those of the arguments."""
@@ -245,13 +266,7 @@ class CallResolver(StreamResolver):
         if module in _EFFECTS_ONLY and module != "builtins" and not isinstance(key, type):
             return self._effect(expr, operands, kinds, "used for its effects", name)
         if module == "adcompiler":
-            callee = self.missing(
-                UnsupportedSyntaxError,
-                f"{name} inside a differentiated function",
-                "Derivatives of derivatives are not supported yet.",
-                "Compute it outside and pass the result.",
-            )
-            return self.apply(expr, callee, operands, kinds, Unknown())
+            return self.apply(expr, self._derivative(name), operands, kinds, Unknown())
         callee = self.missing(NoRuleError, *without_rule(key, full_name(key, name)))
         return self.apply(expr, callee, operands, kinds, constructed(key, kinds))
 

@@ -25,6 +25,7 @@ from adcompiler.pipeline import Compiled
 from adcompiler.runtime.bars import Bars, Tracked, hold
 from adcompiler.runtime.project import detach, materialize, project
 from adcompiler.runtime.tangents import accumulate
+from adcompiler.runtime.walk import check_cotangent
 from adcompiler.variants import shown
 from adcompiler.wanted import Wanted, check_pair, check_scalar, positional_parameters
 
@@ -129,8 +130,9 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
                     "this pullback was made with single_use=True and has been called before\n"
                     "Make it with single_use=False to call it again."
                 )
-            record = kept.pop() if single_use else kept[0]
+            check_cotangent(ct, value)
             seed = project(ct, value)
+            record = kept.pop() if single_use else kept[0]
             try:
                 cts = backward(record, seed) if seed is not None and active else (None,) * len(active)
             except Exception as error:

@@ -106,6 +106,8 @@ def check_scalar(value: Any, name: str) -> None:
                 "Return its .real or abs(), or use pullback() with a complex seed."
             )
         hint = "Is a return missing?" if value is None else "Use pullback() for other outputs."
+        if isinstance(value, tuple) and len(value) == 2:
+            hint = "If the first is the loss, use value_and_grad(..., has_aux=True); pullback() is for other outputs."
         raise NotScalarError(f"{name} returned {_described(value)}; a gradient needs one real number\n{hint}")
     if isinstance(value, np.ndarray):
         if value.ndim or value.dtype.kind not in "fiu":

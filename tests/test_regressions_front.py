@@ -128,23 +128,23 @@ def test_turns_that_are_written_out(program):
 
 
 def from_a_list(x):
-    fs = [lambda v: v * k for k in (1.0, 2.0)]
+    fs = [lambda v: v * k for k in (1.0, 2.0)]  # noqa: B023
     return fs[0](x)
 
 
 def from_a_generator(x):
-    fs = tuple((lambda v: v * k) for k in (1.0, 2.0))
+    fs = tuple((lambda v: v * k) for k in (1.0, 2.0))  # noqa: B023
     return fs[0](x)
 
 
 def sorted_by_calling(x):
-    fs = sorted([lambda v: v * k for k in (1.0, 2.0)], key=lambda f: f(1.0))
+    fs = sorted([lambda v: v * k for k in (1.0, 2.0)], key=lambda f: f(1.0))  # noqa: B023
     return fs[0](x)
 
 
 def beside_a_name(x):
     k = 7.0
-    fs = [lambda v: v * k for k in (1.0, 2.0)]
+    fs = [lambda v: v * k for k in (1.0, 2.0)]  # noqa: B023
     return fs[0](x) * k / 7.0
 
 
