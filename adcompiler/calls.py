@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.callees import WRITERS, Dynamic, InertCall, Missing, RuleCall, Spread
+from adcompiler.callees import Dynamic, InertCall, Missing, RuleCall, Spread
 from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
@@ -29,6 +29,7 @@ from adcompiler.lattice import (
 )
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.runtime.changes import WRITERS
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.runtime.missing import without_rule
 from adcompiler.runtime.patterns import pattern_attribute, pattern_name, rest_of
@@ -80,7 +81,7 @@ class CallResolver(StreamResolver):
             return self._spread_call(expr, kinds) or self.known_call(expr, func.value, kinds)
         cls = class_of(func)
         if cls is not None and is_object(func):
-            return self._call_object(expr, func, cls)
+            return self._call_object(expr, cls)
         return self._dynamic(expr, kinds)
 
     def _spread_call(self, expr: ir.Call, kinds: list[Any]) -> Resolved | None:
@@ -137,7 +138,8 @@ class CallResolver(StreamResolver):
             return self.stream_method(expr, func, obj, kinds)
         if isinstance(obj, Inert):
             operands = self._operands(expr, expr.args)
-            return self._effect(expr, operands, kinds, "of an object without derivative", func.name)
+            effect = InertCall("of an object without derivative", keeps=True)
+            return self._effect(expr, effect, operands, kinds, func.name)
         written = self.written_method(expr, func, obj, kinds) or self.container_method(expr, func, obj, kinds)
         if written is not None:
             return written
@@ -156,10 +158,10 @@ class CallResolver(StreamResolver):
         )
         return self.apply(expr, callee, (func.value, *self._operands(expr, expr.args)), (obj, *kinds), Unknown())
 
-    def _effect(self, expr: ir.Call, args: Any, kinds: Any, why: str, name: str) -> Resolved:
+    def _effect(self, expr: ir.Call, effect: InertCall, args: Any, kinds: Any, name: str) -> Resolved:
         """A call for its effects (logging, printing): nothing active comes out, unless its value is used."""
         if isinstance(self.stmt, ir.Do):
-            return self.apply(expr, InertCall(why), args, kinds, Inert())
+            return self.apply(expr, effect, args, kinds, Inert())
         callee = self.missing(
             NoRuleError,
             f"{name}() has no derivative rule",
@@ -190,7 +192,7 @@ class CallResolver(StreamResolver):
             return self.apply(expr, callee, expr.args, kinds, Unknown())
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
-            return self.apply(expr, InertCall("stop_gradient"), operands, kinds, kind)
+            return self.apply(expr, InertCall("stop_gradient", passes=True), operands, kinds, kind)
         found = (
             self._matched(expr, function, kinds)
             or self.on_places(expr, function, kinds)
@@ -261,10 +263,10 @@ class CallResolver(StreamResolver):
         module = root_module(key)
         if isinstance(key, types.FunctionType) and module not in LIBRARIES:
             if module in _EFFECTS_ONLY:
-                return self._effect(expr, operands, kinds, "used for its effects", name)
+                return self._effect(expr, InertCall("used for its effects"), operands, kinds, name)
             return self._source(expr, key, args)
         if module in _EFFECTS_ONLY and module != "builtins" and not isinstance(key, type):
-            return self._effect(expr, operands, kinds, "used for its effects", name)
+            return self._effect(expr, InertCall("used for its effects"), operands, kinds, name)
         if module == "adcompiler":
             return self.apply(expr, self._derivative(name), operands, kinds, Unknown())
         callee = self.missing(NoRuleError, *without_rule(key, full_name(key, name)))

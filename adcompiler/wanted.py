@@ -56,7 +56,7 @@ def check_nondiff(names: Wanted, options: dict[str, Any]) -> None:
         raise TangentError(f"the parameter {constant[0]!r} was declared without derivative (nondiff=)")
 
 
-def plan_gradient(names: Wanted, signature: inspect.Signature, arguments: dict[str, Any]) -> frozenset[str]:
+def plan_gradient(names: Wanted, _: inspect.Signature, arguments: dict[str, Any]) -> frozenset[str]:
     """The parameters that are asked for; raises if the arguments of a call cannot carry a derivative."""
     for name, position in names:
         value = arguments[name]
