@@ -23,7 +23,7 @@ from adcompiler.differentiable import (
 )
 from adcompiler.finish import call_finisher, grad_finisher, pullback_finisher, shared_finisher
 from adcompiler.ruled import ruled_gradient, ruled_pullback
-from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime import dynamic, tracked
 from adcompiler.variants import Variants, shown
 from adcompiler.wanted import Argnums, check_nondiff, plan_gradient, plan_pullback, wanted_names, without_first
@@ -135,7 +135,7 @@ def _compile_call(function: Any, wanted: tuple[bool, ...], args: Any, kwargs: An
     return variants(*args, **kwargs)
 
 
-dynamic.connect(lookup, is_non_differentiable, _compile_call)
+dynamic.connect(lookup, is_non_differentiable, refusal, _compile_call)
 tracked.connect(functools.partial(_compile_call, shared=True))
 
 __all__ = ["Differentiable", "differentiable", "gradient", "pullback", "value_and_grad"]

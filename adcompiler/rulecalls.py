@@ -45,11 +45,13 @@ class RuleResolver(Resolver):
 
     def rule(self, expr: ir.Expr, callee: RuleCall, args: tuple[ir.Expr, ...], kwargs: Any) -> Resolved:
         """A call of a function with a rule: bound to the rule's signature."""
-        rule = callee.rule
         operands = self._operands(expr, args)
         try:
-            bound = bind_call(rule.signature, args, kwargs, self._expand, self._expand_dict)
+            bound = bind_call(callee.rule.signature, args, kwargs, self._expand, self._expand_dict)
         except BindError as error:
+            rule, *others = callee.rules
+            if rule.builtin and others:
+                return self.rule(expr, RuleCall(tuple(others), callee.key), args, kwargs)
             what = f"the rule of {full_name(callee.key, rule.name)} {error}"
             missing = self.missing(NoRuleError, what, "", "Write it another way.")
             return self.apply(expr, missing, operands, self.kinds_of_args(operands), Unknown())
@@ -57,7 +59,7 @@ class RuleResolver(Resolver):
             what = f"{callee.key.__name__}() of lists, tuples or objects"
             missing = self.missing(UnsupportedSyntaxError, what, "", "Combine the items in a loop.")
             return self.apply(expr, missing, operands, self.kinds_of_args(operands), Unknown())
-        expr, bound = self._as_arrays(expr, rule, bound)
+        expr, bound = self._as_arrays(expr, callee.rule, bound)
         kinds = tuple(self._bound_kind(b) for b in bound.values())
         kind = self._rule_kind(callee, as_dict(tuple(bound), kinds))
         if callee.key in (sum, max, min) and any(isinstance(k, Unknown) for b in bound.values() for k in self.items(b)):

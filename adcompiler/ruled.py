@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import Any
 
 from adcompiler.finish import zero_if_none
@@ -15,6 +16,7 @@ from adcompiler.rules.registry import lookup
 from adcompiler.runtime import dynamic
 from adcompiler.runtime.missing import refused_call
 from adcompiler.runtime.project import detach, project
+from adcompiler.runtime.ruling import first_that_takes
 from adcompiler.runtime.walk import check_cotangent
 from adcompiler.wanted import (
     Argnums,
@@ -26,6 +28,8 @@ from adcompiler.wanted import (
     without_first,
 )
 
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
 
 def ruled_gradient(f: Any, argnums: Argnums, mode: str, options: dict[str, Any]) -> Callable[..., Any]:
     """What `gradient` and `value_and_grad` compute for a function with a rule.
@@ -36,7 +40,7 @@ def ruled_gradient(f: Any, argnums: Argnums, mode: str, options: dict[str, Any])
     check_nondiff(wanted_names(without_first(_signature(f), skipped), argnums), options)
 
     def call(*args: Any, **kwargs: Any) -> Any:
-        signature = _signature(f)
+        signature = _signature(f, args, kwargs)
         positions = _positions(f, signature, args, kwargs)
         values = (*args, *kwargs.values())
         names = wanted_names(without_first(signature, skipped), argnums)
@@ -60,7 +64,7 @@ def ruled_gradient(f: Any, argnums: Argnums, mode: str, options: dict[str, Any])
 
 def ruled_pullback(f: Any, constant: Any, args: Any, kwargs: Any) -> tuple[Any, Callable[[Any], tuple[Any, ...]]]:
     """The pullback of a function with a rule; `constant` are the names of parameters without derivative."""
-    positions = _positions(f, _signature(f), args, kwargs)
+    positions = _positions(f, _signature(f, args, kwargs), args, kwargs)
     fixed = {positions.get(name) for name in constant}
     wanted = (False, *(i not in fixed and can_be_active(observe(a, ())) for i, a in enumerate(args)))
     found = dynamic.resolve((*wanted, *(False for _ in kwargs)), f, *args, **kwargs)
@@ -75,11 +79,12 @@ def ruled_pullback(f: Any, constant: Any, args: Any, kwargs: Any) -> tuple[Any, 
     return value, back
 
 
-def _signature(f: Any) -> inspect.Signature:
-    """The call that the rule of `f` accepts."""
+def _signature(f: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE) -> inspect.Signature:
+    """The call that the rule of `f` accepts; of several rules, the first that accepts this one."""
     rules = lookup(f)
     if rules:
-        return rules[0].signature
+        signature: inspect.Signature = first_that_takes(rules, args, kwargs).signature
+        return signature
     try:
         return inspect.signature(f, follow_wrapped=False)
     except ValueError:  # a builtin that does not tell

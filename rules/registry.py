@@ -4,6 +4,7 @@ In go functions of the form ``f(*args) -> (y, pullback)``; out come `Rule`s, loo
 Readers take no lock: every registration replaces a dictionary as a whole, under one lock for the writers.
 """
 
+import importlib
 import inspect
 import sys
 import threading
@@ -24,7 +25,7 @@ RULE_KINDS = frozenset(
     "like array array_real array1 array2 transpose matmul getitem reshape stack concatenate broadcast_to expand_dims "
     "number int bool index tuple other".split()
 )
-NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like"}
+NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "object"}
 
 # Parameters that the caller of a rule fills in, not the user.
 RULE_OPTIONS = ("needs", "config")
@@ -35,7 +36,8 @@ class Rule:
     """A derivative rule: `function(*args)` returns the value and its pullback, for every function in `keys`.
 
     `signature` is the call that is accepted, without the keyword-only `options` (``needs``, ``config``) that the
-    function takes besides. `partials` are the lambdas of a `scalar_rule`, one per argument, else empty.
+    function takes besides. `partials` are the lambdas of a `scalar_rule`, one per argument, else empty. `accepts` are
+    the types that a built-in rule takes besides numbers, arrays and what Python's displays make of them.
     """
 
     keys: tuple[Key, ...]
@@ -49,6 +51,7 @@ class Rule:
     order: int | None = None
     options: tuple[str, ...] = ()
     flat: tuple[str, ...] = ()
+    accepts: tuple[type, ...] = ()
     builtin: bool = False
 
     def __repr__(self) -> str:
@@ -68,6 +71,8 @@ class NonDiff:
 _lock = threading.RLock()
 _rules: dict[Key, tuple[Rule, ...]] = {}
 _non_differentiable: dict[Key, NonDiff] = {}
+_refused: dict[Key, str] = {}
+_waiting: dict[str, str] = {}
 _opt_outs: dict[Key, tuple[type, ...]] = {}
 _callbacks: tuple[Callable[[tuple[Key, ...]], None], ...] = ()
 
@@ -79,6 +84,8 @@ def rrule(
     linear: Iterable[int | str] = (),
     order: int | None = None,
     flat: Iterable[str] = (),
+    accepts: Iterable[type] = (),
+    general: bool = False,
 ) -> Callable[[Function], Function]:
     """Decorator: the function below is the reverse rule of the functions `keys`.
 
@@ -89,6 +96,10 @@ def rrule(
     shape: an active argument there has the derivative zero and is not refused), and ``order=1`` says that the rule
     cannot be differentiated again. A later rule comes before an earlier one. Raises TypeError or ValueError if the
     declaration makes no sense.
+
+    Two options are for built-in rules: `accepts` names types that the rule takes besides numbers and arrays (rules of
+    users take anything), and with ``general=True`` the rule comes after another one of the same function: it gets the
+    calls that the first one does not take, or declines.
     """
     _check_keys("rrule", keys)
     _check_declaration(result, kind, RULE_KINDS)
@@ -107,8 +118,10 @@ def rrule(
                 order=order,
                 options=options,
                 flat=tuple(flat),
+                accepts=tuple(accepts),
                 builtin=_is_builtin(getattr(function, "__module__", None)),
-            )
+            ),
+            general,
         )
         return function
 
@@ -155,14 +168,38 @@ def non_differentiable(*keys: Key, kind: str | None = None) -> None:
     _check_keys("non_differentiable", keys)
     _check_declaration(None, kind, NON_DIFFERENTIABLE_KINDS)
     builtin = _is_builtin(sys._getframe(1).f_globals.get("__name__"))
-    global _rules, _non_differentiable
+    global _rules, _non_differentiable, _refused
     with _lock:
         if builtin:
             _check_not_built_in(keys)
         else:
             _rules = {key: rules for key, rules in _rules.items() if key not in keys}
+            _refused = {key: why for key, why in _refused.items() if key not in keys}
         _non_differentiable = _non_differentiable | {key: NonDiff(key, kind, builtin) for key in keys}
     _notify(keys)
+
+
+def refused(*keys: Key, why: str) -> None:
+    """Declare that the functions `keys` have a derivative that is not given: an active argument is an error.
+
+    `why` are one or two sentences, and then what to do instead, on a line of its own.
+    """
+    _check_keys("refused", keys)
+    what_to_do = why.split("\n")[1:]
+    if len(what_to_do) != 1:
+        raise ValueError(f"refused needs the reason, and on a second line what to do, not {why!r}")
+    global _refused
+    with _lock:
+        _check_not_built_in(keys)
+        _refused = _refused | dict.fromkeys(keys, why)
+    _notify(keys)
+
+
+def later(module: str, rules: str) -> None:
+    """Import the built-in rules in the module `rules` as soon as a user has imported `module`, and not before."""
+    global _waiting
+    with _lock:
+        _waiting = _waiting | {module: rules}
 
 
 def opt_out(key: Key, *types: type) -> None:
@@ -184,6 +221,7 @@ def lookup(key: Any, arg_types: Sequence[type] = ()) -> tuple[Rule, ...]:
 
     Empty if there is none, or if a type in `arg_types` has opted out. A CuPy function has the rules of its NumPy twin.
     """
+    _load_waiting()
     try:
         rules = _rules.get(key)
     except TypeError:  # unhashable, so it cannot have been registered
@@ -199,6 +237,7 @@ def lookup(key: Any, arg_types: Sequence[type] = ()) -> tuple[Rule, ...]:
 
 def is_non_differentiable(key: Any) -> NonDiff | None:
     """The declaration that the function `key` has no derivative, or None if there is no such declaration."""
+    _load_waiting()
     try:
         found = _non_differentiable.get(key)
     except TypeError:
@@ -206,6 +245,19 @@ def is_non_differentiable(key: Any) -> NonDiff | None:
     if found is None:
         twin = _numpy_twin(key)
         return None if twin is None else _non_differentiable.get(twin)
+    return found
+
+
+def refusal(key: Any) -> str | None:
+    """Why the function `key` is refused, and on a second line what to do; None if it is not."""
+    _load_waiting()
+    try:
+        found = _refused.get(key)
+    except TypeError:
+        return None
+    if found is None:
+        twin = _numpy_twin(key)
+        return None if twin is None else _refused.get(twin)
     return found
 
 
@@ -226,6 +278,11 @@ def all_non_differentiable() -> tuple[NonDiff, ...]:
     return tuple(_non_differentiable.values())
 
 
+def all_refused() -> dict[Key, str]:
+    """Every function that is refused, with the reason and what to do."""
+    return dict(_refused)
+
+
 def key_name(key: Any) -> str:
     """A readable name of a key: ``numpy.sin``, ``ndarray.sum``, ``operator.mul``."""
     name = getattr(key, "__name__", None)
@@ -236,13 +293,27 @@ def key_name(key: Any) -> str:
     return f"{place.lstrip('_')}.{getattr(key, '__qualname__', name) if owner is None else name}" if place else name
 
 
-def _add_rule(rule: Rule) -> None:
-    global _rules, _non_differentiable
+def _load_waiting() -> None:
+    """Import the rules of packages that the user has imported by now."""
+    global _waiting
+    if _waiting.keys().isdisjoint(sys.modules):
+        return
+    with _lock:
+        ready = [module for module in _waiting if getattr(sys.modules.get(module), "__file__", None)]
+        modules = [_waiting[module] for module in ready]
+        _waiting = {module: rules for module, rules in _waiting.items() if module not in ready}
+        for rules in modules:
+            importlib.import_module(rules)
+
+
+def _add_rule(rule: Rule, general: bool = False) -> None:
+    global _rules, _non_differentiable, _refused
     with _lock:
         if rule.builtin:
-            _check_not_built_in(rule.keys)
+            _check_not_built_in(rule.keys, general)
         else:
             _non_differentiable = {k: found for k, found in _non_differentiable.items() if k not in rule.keys}
+            _refused = {k: why for k, why in _refused.items() if k not in rule.keys}
         _rules = _rules | {key: _ordered(rule, _rules.get(key, ())) for key in rule.keys}
     _notify(rule.keys)
 
@@ -258,10 +329,13 @@ def _notify(keys: tuple[Key, ...]) -> None:
         callback(keys)
 
 
-def _check_not_built_in(keys: tuple[Key, ...]) -> None:
+def _check_not_built_in(keys: tuple[Key, ...], general: bool = False) -> None:
     for key in keys:
-        if key in _non_differentiable or any(rule.builtin for rule in _rules.get(key, ())):
+        ruled = any(rule.builtin for rule in _rules.get(key, ()))
+        if key in _non_differentiable or key in _refused or (ruled and not general):
             raise ValueError(f"{key_name(key)} is already registered; put all keys of one operation on one rule")
+        if general and not ruled:
+            raise ValueError(f"{key_name(key)} has no rule yet, which a general one would come after")
 
 
 def _check_keys(decorator: str, keys: tuple[Any, ...]) -> None:

@@ -28,12 +28,13 @@ from adcompiler.runtime.members import (
 )
 from adcompiler.runtime.missing import no_rule, refused_call
 from adcompiler.runtime.moves import moved
-from adcompiler.runtime.ruling import aligned, options_of
+from adcompiler.runtime.ruling import aligned, first_that_takes, options_of
 from adcompiler.runtime.tangents import Thunk
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
 _lookup: Callable[[Any, tuple[type, ...]], tuple[Any, ...]]
 _is_inert: Callable[[Any], Any]
+_refusal: Callable[[Any], str | None]
 _compile: Callable[..., Any]
 
 _ARITHMETIC = (operator.add, operator.mul, operator.sub, operator.truediv, operator.mod, operator.pow, operator.matmul)
@@ -48,10 +49,10 @@ _JOINING = (operator.add, operator.mul, operator.or_)
 _OPAQUE = (type, types.ModuleType, types.BuiltinFunctionType, np.ufunc)  # callables that hold no values
 
 
-def connect(lookup: Any, is_inert: Any, compile_: Any) -> None:
+def connect(lookup: Any, is_inert: Any, refusal: Any, compile_: Any) -> None:
     """Tell the runtime how rules are looked up and functions compiled."""
-    global _lookup, _is_inert, _compile
-    _lookup, _is_inert, _compile = lookup, is_inert, compile_
+    global _lookup, _is_inert, _refusal, _compile
+    _lookup, _is_inert, _refusal, _compile = lookup, is_inert, refusal, compile_
 
 
 class Resolved:
@@ -99,6 +100,8 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         return _without_owner(_by_key(f.__func__, wanted, (owner, *args), kwargs), owner)
     if not _lookup(f, ()) and not _is_inert(f):
         called = member(type(f), "__call__")
+        if _lookup(called, ()):
+            return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
         if has_plain_fields(type(f)) and isinstance(called, types.FunctionType) and not foreign_module(called):
             return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
         captures = isinstance(f, types.FunctionType) and not all(map(_is_constant, f.__closure__ or ()))
@@ -212,9 +215,15 @@ def _check_tangible(value: Any) -> None:
     elif isinstance(value, list | tuple | dict):
         for item in value.values() if isinstance(value, dict) else value:
             _check_tangible(item)
-    elif not isinstance(value, NUMBERS) and not is_domain(value) and callable(value) and not _is_inert(value):
-        if not _lookup(value, ()) and not isinstance(value, _OPAQUE):
+    elif not isinstance(value, NUMBERS) and not is_domain(value) and callable(value) and not _is_declared(value):
+        if not isinstance(value, _OPAQUE):
             raise _intangible(value)
+
+
+def _is_declared(function: Any) -> bool:
+    """Whether it is said of a function, or of all that are called as it is, what its derivative is."""
+    called = member(type(function), "__call__")
+    return bool(_lookup(function, ()) or _is_inert(function) or _refusal(function) or _lookup(called, ()))
 
 
 def _intangible(value: Any) -> Exception:
@@ -276,7 +285,7 @@ def _by_key(  # noqa: C901  one case per operation
     foreign = [a for a in (*args, *kwargs.values()) if not is_domain(a)]
     rules = _lookup(key, tuple(map(type, args)))
     if foreign:
-        rules = tuple(r for r in rules if not r.builtin)
+        rules = tuple(r for r in rules if not r.builtin or all(isinstance(a, r.accepts) for a in foreign))
     if rules:
         return _by_rule(rules, key, wanted, args, kwargs)
     if foreign:
@@ -285,7 +294,7 @@ def _by_key(  # noqa: C901  one case per operation
             return overloaded
     if isinstance(key, types.FunctionType) and not foreign_module(key):
         return _by_source(key, wanted, args, kwargs)
-    raise no_rule(key, foreign)
+    raise no_rule(key, foreign, _refusal(key))
 
 
 def _moving(function: Any, roles: str, named: int = 0) -> Resolved:
@@ -372,12 +381,12 @@ def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool
 
 def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:
     def forward(*args: Any, **kwargs: Any) -> Any:
-        for rule in rules:
+        for rule in rules[rules.index(first_that_takes(rules, args, kwargs)) :]:
             try:
                 bound = rule.signature.bind(*args, **kwargs)
             except TypeError as error:
                 raise refused_call(key, error) from None
-            found = rule.function(*bound.args, **bound.kwargs, **options_of(rule, wanted, args, kwargs))
+            found = rule.function(*bound.args, **bound.kwargs, **options_of(rule, wanted, args, kwargs, resolve_value))
             if found is not NotImplemented:
                 y, pullback = found
                 return y, (pullback, rule.signature, args, kwargs)

@@ -14,8 +14,11 @@ from adcompiler.runtime.errors import NoRuleError
 _CACHED = type(functools.cache(print))
 
 
-def no_rule(key: Any, foreign: list[Any]) -> NoRuleError:
+def no_rule(key: Any, foreign: list[Any], refusal: str | None = None) -> NoRuleError:
+    """The error for a call without derivative; `refusal` is why the function is declared so, and what to do."""
     name = getattr(key, "__name__", repr(key))
+    if refusal is not None:
+        return NoRuleError(f"{name} is not differentiated: {refusal}")
     if isinstance(key, _CACHED):
         return NoRuleError(
             f"{name} keeps its results in a cache, which would keep one derivative for all calls\n"

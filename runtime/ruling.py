@@ -3,20 +3,63 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from adcompiler.runtime.tangents import Thunk, unthunk
+from adcompiler.runtime.walk import is_constant
 
 
-def options_of(rule: Any, wanted: Any, args: Any, kwargs: Any) -> dict[str, Any]:
-    """What a rule asks for by keyword-only parameters."""
+@dataclass(frozen=True)
+class Config:
+    """What a rule may ask of the compiler that calls it, by a keyword-only parameter ``config``.
+
+    `single_use` says that the pullback is called once at most; `order` is the order of the derivative.
+    """
+
+    resolve: Callable[..., Any] = field(repr=False)
+    single_use: bool = False
+    order: int = 1
+
+    def rrule_via_ad(self, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
+        """`f(*args, **kwargs)` and its pullback, for a function `f` that a rule was given.
+
+        The pullback can be called any number of times. It returns the cotangent of `f` itself (of a closure a dict of
+        the captured variables, of a method or an object that can be called that of the object), then one for each
+        argument and each keyword; None where there is none. Raises the compiler's errors for what has no derivative.
+        """
+        wanted = tuple(not is_constant(value) for value in (f, *args, *kwargs.values()))
+        found = self.resolve(wanted, f, *args, **kwargs)
+        y, saved = found.forward(*args, **kwargs)
+        return y, lambda y_bar: tuple(map(unthunk, found.backward(saved, y_bar)))
+
+
+def first_that_takes(rules: tuple[Any, ...], args: Any, kwargs: Any) -> Any:
+    """The first rule, or a general one behind it if that alone takes the call."""
+    for rule, following in zip(rules, (*rules[1:], None), strict=True):
+        if following is None or not rule.builtin or _binds(rule.signature, args, kwargs):
+            return rule
+    return None
+
+
+def _binds(signature: inspect.Signature, args: Any, kwargs: Any) -> bool:
+    try:
+        signature.bind(*args, **kwargs)
+    except TypeError:
+        return False
+    return True
+
+
+def options_of(rule: Any, wanted: Any, args: Any, kwargs: Any, resolve: Callable[..., Any]) -> dict[str, Any]:
+    """What a rule asks for by keyword-only parameters; `resolve` finds the derivative of a call."""
     options: dict[str, Any] = {}
     if "needs" in rule.options:
         options["needs"] = _needs(rule, wanted, args, kwargs)
     if "config" in rule.options:
-        options["config"] = {}
+        options["config"] = Config(resolve)
     return options
 
 

@@ -8,16 +8,20 @@ import types
 import numpy as np
 import pytest
 
+from adcompiler import NoRuleError, gradient, pullback
 from adcompiler.rules import registry
 from adcompiler.rules.registry import (
     all_non_differentiable,
     all_rules,
     is_non_differentiable,
     key_name,
+    later,
     lookup,
     non_differentiable,
     on_register,
     opt_out,
+    refusal,
+    refused,
     rrule,
     scalar_rule,
 )
@@ -26,7 +30,7 @@ from adcompiler.rules.registry import (
 @pytest.fixture(autouse=True)
 def _restored(monkeypatch):
     """What a test registers is forgotten afterwards."""
-    for name in ("_rules", "_non_differentiable", "_opt_outs", "_callbacks"):
+    for name in ("_rules", "_non_differentiable", "_opt_outs", "_callbacks", "_refused", "_waiting"):
         monkeypatch.setattr(registry, name, getattr(registry, name))
 
 
@@ -46,8 +50,10 @@ def identity(x, y=0.0):
 
 def as_builtin(function):
     """The same rule as if it stood in one of the package's own rule modules."""
+    keywords = function.__kwdefaults__
     function = types.FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__)
     function.__module__ = "adcompiler.rules.made_up"
+    function.__kwdefaults__ = keywords
     return function
 
 
@@ -265,3 +271,88 @@ def test_declarations_that_make_no_sense_say_why(declare, message):
     """The message names the function and what to write instead."""
     with pytest.raises((TypeError, ValueError), match=message):
         declare()
+
+
+def scaled(x, y=0.0, *, times=1.0):
+    """A function in two rules below."""
+    return x * times
+
+
+def general_rule(x, y=0.0, *, times=1.0):
+    """The rule of all its calls."""
+    return x * times, lambda y_bar: (y_bar * times, None, None)
+
+
+def test_a_general_rule_takes_the_calls_that_the_first_does_not():
+    """Known at compile time, known at run time only, asked directly, and through `pullback`."""
+    rrule(scaled)(as_builtin(identity))
+    rrule(scaled, general=True)(as_builtin(general_rule))
+    functions = [scaled]
+    assert 1.0 == gradient(lambda x: scaled(x))(3.0)
+    assert 5.0 == gradient(lambda x: scaled(x, times=5.0))(3.0)
+    assert 5.0 == gradient(lambda x: functions[0](x, times=5.0))(3.0)
+    assert (1.0, 5.0) == (gradient(scaled)(3.0), gradient(scaled)(3.0, times=5.0))
+    assert (5.0,) == pullback(scaled, 3.0, times=5.0)[1](1.0)
+    with pytest.raises(NoRuleError, match="rate"):
+        gradient(lambda x: scaled(x, rate=5.0))(3.0)
+
+
+def test_a_general_rule_is_tried_when_the_first_declines():
+    """The first rule returns NotImplemented."""
+    rrule(scaled)(as_builtin(lambda x, y=0.0: NotImplemented))
+    rrule(scaled, general=True)(as_builtin(general_rule))
+    assert 1.0 == gradient(lambda x: scaled(x))(3.0)
+
+
+def test_a_general_rule_comes_after_another():
+    """Alone it would be the only one, and should say so."""
+    with pytest.raises(ValueError, match="no rule yet"):
+        rrule(scaled, general=True)(as_builtin(general_rule))
+
+
+def test_what_is_refused_says_why_and_where():
+    """Known at compile time and at run time only; a user's rule replaces the refusal."""
+    f = operator.methodcaller("refused")
+    refused(f, why="It has a derivative that nobody wants.\nUse something else.")
+    functions = [f]
+    for function in (lambda x: f(x), lambda x: functions[0](x)):
+        with pytest.raises(NoRuleError, match="nobody wants") as caught:
+            gradient(function)(3.0)
+        assert "Use something else." in str(caught.value)
+        assert __file__ in str(caught.value)
+    rrule(f)(lambda x: (x, lambda y_bar: (y_bar,)))
+    assert refusal(f) is None
+    with pytest.raises(ValueError, match="what to do"):
+        refused(f, why="Because.")
+
+
+def test_rules_of_a_package_load_when_the_user_has_imported_it(monkeypatch):
+    """Not before, and once."""
+    package, rules = types.ModuleType("some_package"), "some_rules"
+    package.__file__ = "some_package.py"
+    package.f = new_function()
+    loaded = []
+    monkeypatch.setattr(registry.importlib, "import_module", loaded.append)
+    later("some_package", rules)
+    lookup(package.f)
+    assert [] == loaded
+    monkeypatch.setitem(sys.modules, "some_package", package)
+    lookup(package.f), is_non_differentiable(package.f), refusal(package.f)
+    assert [rules] == loaded
+
+
+def test_a_rule_may_differentiate_a_function_that_it_is_given():
+    """The cotangents of the function's captured variables, of arguments and of keywords; constants have none."""
+
+    def apply(f, x, n):
+        return f(x, n=n)
+
+    @rrule(apply)
+    def apply_rule(f, x, n, *, config):
+        y, back = config.rrule_via_ad(f, x, n=n)
+        return y, lambda y_bar: back(y_bar)
+
+    def total(w, x):
+        return apply(lambda v, n: w * v**n, x, 3)
+
+    assert (8.0, 36.0) == gradient(total, (0, 1))(3.0, 2.0)
