@@ -241,7 +241,7 @@ class _Analysis(ActiveValues):
         if end is None:
             return None
         if stmt.into is not None:
-            if stmt.into in end and stmt.spelled.what == "a set of values":
+            if stmt.into in end and stmt.unordered:
                 raise refuse(
                     UnsupportedSyntaxError,
                     f"{stmt.spelled.what} that carry derivatives",

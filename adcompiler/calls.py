@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.callees import WRITERS, Dynamic, InertCall, RuleCall, Spread
+from adcompiler.callees import Dynamic, InertCall, Missing, RuleCall, Spread
 from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
@@ -30,6 +30,7 @@ from adcompiler.lattice import (
 )
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
+from adcompiler.runtime.changes import WRITERS
 from adcompiler.runtime.domain import array_member, unwrapped
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.runtime.missing import without_rule
@@ -82,7 +83,7 @@ class CallResolver(StreamResolver):
             return self._spread_call(expr, kinds) or self.known_call(expr, func.value, kinds)
         cls = class_of(func)
         if cls is not None and is_object(func):
-            return self._call_object(expr, func, cls)
+            return self._call_object(expr, cls)
         return self._dynamic(expr, kinds)
 
     def _spread_call(self, expr: ir.Call, kinds: list[Any]) -> Resolved | None:
@@ -100,12 +101,33 @@ class CallResolver(StreamResolver):
         """A call of something that is known at run time only."""
         if any(isinstance(a, ir.Star) for a in expr.args) or any(k is None for k, _ in expr.kwargs):
             what = "* or ** in a call that is only known at run time"
+            transform = self._transform(expr.func)
             callee: Any = self.missing(UnsupportedSyntaxError, what, "", "Write the arguments out.")
+            if transform is not None:
+                callee = self._derivative(transform)
         else:
             callee = Dynamic(None, tuple(k for k, _ in expr.kwargs if k), pure)
         func_kind = self.value(expr.func)[1] if not isinstance(expr.func, ir.Attr) else Unknown()
         args = (expr.func, *expr.args, *(v for _, v in expr.kwargs))
         return self.apply(expr, callee, args, (func_kind, *kinds), Unknown())
+
+    def _transform(self, func: ir.Expr) -> str | None:
+        """The transform that made the function which a call is of, if it stands in this function: `gradient(f)`."""
+        for stmt in ir.statements(self.spec.function.body):
+            if isinstance(stmt, ir.Assign) and ir.Name(stmt.target) == func and isinstance(stmt.value, ir.Call):
+                kind = self.value(stmt.value.func)[1]
+                if isinstance(kind, Known) and root_module(kind.value) == "adcompiler":
+                    return getattr(kind.value, "__name__", None)
+        return None
+
+    def _derivative(self, name: str) -> Missing:
+        """The refusal of a derivative inside what is differentiated."""
+        return self.missing(
+            UnsupportedSyntaxError,
+            f"{name} inside a differentiated function",
+            "Derivatives of derivatives are not supported yet.",
+            "Compute it outside and pass the result.",
+        )
 
     def _method(self, expr: ir.Call, func: ir.Attr, obj: Kind, kinds: list[Any]) -> Resolved:
         """`value.name(...)`, where `obj` is the value's kind and `kinds` those of the arguments."""
@@ -120,9 +142,8 @@ class CallResolver(StreamResolver):
             operands = self._operands(expr, expr.args)
             if func.name in WRITERS and any(map(can_be_active, kinds)):
                 return self._kept(expr, operands, kinds, func.name)
-            return self.text_method(expr, func, kinds) or self._effect(
-                expr, operands, kinds, "of an object without derivative", func.name
-            )
+            effect = InertCall("of an object without derivative", keeps=True)
+            return self.text_method(expr, func, kinds) or self._effect(expr, effect, operands, kinds, func.name)
         written = self.written_method(expr, func, obj, kinds) or self.container_method(expr, func, obj, kinds)
         if written is not None:
             return written
@@ -151,10 +172,10 @@ class CallResolver(StreamResolver):
         )
         return self.apply(expr, callee, operands, kinds, Inert())
 
-    def _effect(self, expr: ir.Call, args: Any, kinds: Any, why: str, name: str) -> Resolved:
+    def _effect(self, expr: ir.Call, effect: InertCall, args: Any, kinds: Any, name: str) -> Resolved:
         """A call for its effects (logging, printing): nothing active comes out, unless its value is used."""
         if isinstance(self.stmt, ir.Do):
-            return self.apply(expr, InertCall(why), args, kinds, Inert())
+            return self.apply(expr, effect, args, kinds, Inert())
         callee = self.missing(
             NoRuleError,
             f"{name}() has no derivative rule",
@@ -185,7 +206,7 @@ class CallResolver(StreamResolver):
             return self.apply(expr, callee, expr.args, kinds, Unknown())
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
-            return self.apply(expr, InertCall("stop_gradient", "constant"), operands, kinds, kind)
+            return self.apply(expr, InertCall("stop_gradient", "constant", passes=True), operands, kinds, kind)
         found = (
             self._matched(expr, function, kinds)
             or self.text_function(expr, function, kinds)
@@ -263,18 +284,12 @@ class CallResolver(StreamResolver):
         module = root_module(key)
         if isinstance(key, types.FunctionType) and module not in LIBRARIES:
             if module in _EFFECTS_ONLY:
-                return self._effect(expr, operands, kinds, "used for its effects", name)
+                return self._effect(expr, InertCall("used for its effects"), operands, kinds, name)
             return self._source(expr, key, args)
         if module in _EFFECTS_ONLY and module != "builtins" and not isinstance(key, type):
-            return self._effect(expr, operands, kinds, "used for its effects", name)
+            return self._effect(expr, InertCall("used for its effects"), operands, kinds, name)
         if module == "adcompiler":
-            callee = self.missing(
-                UnsupportedSyntaxError,
-                f"{name} inside a differentiated function",
-                "Derivatives of derivatives are not supported yet.",
-                "Compute it outside and pass the result.",
-            )
-            return self.apply(expr, callee, operands, kinds, Unknown())
+            return self.apply(expr, self._derivative(name), operands, kinds, Unknown())
         callee = self.missing(NoRuleError, *without_rule(key, full_name(key, name)))
         return self.apply(expr, callee, operands, kinds, constructed(key, kinds))
 

@@ -71,7 +71,7 @@ class Consumers(Iterators):
         if not lazy or isinstance(first, gast.GeneratorExp):
             return super().value_Call(node)
         if is_one(func, (set, frozenset)):
-            return self.gather(node, "a set of values", lambda t: self.collected(all_of(first)))
+            return self.gather(node, "a set of values", lambda t: self.collected(all_of(first)), unordered=True)
         if is_one(func, (any, all)):
             return self.gather(node, what, lambda t: self.until(t, all_of(first), func is any))
         if func is list:

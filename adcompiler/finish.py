@@ -29,7 +29,7 @@ from adcompiler.runtime.bars import Bars, Tracked
 from adcompiler.runtime.held import hold
 from adcompiler.runtime.project import detach, materialize, project
 from adcompiler.runtime.tangents import accumulate
-from adcompiler.runtime.walk import is_array
+from adcompiler.runtime.walk import check_cotangent, is_array
 from adcompiler.texts import number_of_text
 from adcompiler.variants import shown
 from adcompiler.wanted import Wanted, check_pair, check_scalar, positional_parameters
@@ -157,8 +157,9 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
                     "this pullback was made with single_use=True and has been called before\n"
                     "Make it with single_use=False to call it again."
                 )
-            record = kept.pop() if single_use else kept[0]
+            check_cotangent(ct, value)
             seed = project(ct, value)
+            record = kept.pop() if single_use else kept[0]
             try:
                 cts = backward(record, seed) if seed is not None and active else (None,) * len(active)
             except Exception as error:

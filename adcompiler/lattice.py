@@ -283,8 +283,6 @@ def can_be_active(kind: Kind | None) -> bool:
             return item is None or can_be_active(item)
         case Observed(inert=inert):
             return not inert
-        case Closure(owner=types.FunctionType() as function):
-            return value_can_be_active(function)
     return True
 
 

@@ -17,7 +17,6 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.callees import (
-    WRITERS,
     Build,
     Copied,
     Drain,
@@ -52,6 +51,7 @@ from adcompiler.lattice import (
     Unknown,
     numeric,
 )
+from adcompiler.runtime.changes import WRITERS
 from adcompiler.runtime.held import entries, is_place
 from adcompiler.spec import Spec
 

@@ -19,7 +19,6 @@ from adcompiler.places import is_mutable
 from adcompiler.quiet import is_quiet
 from adcompiler.runtime.held import hold, hold_made
 from adcompiler.runtime.moved import first_of
-from adcompiler.saving import Region
 from adcompiler.spec import ANY
 
 HOLD = ir.Static(hold, "hold")
@@ -85,7 +84,7 @@ class Tracking(Cotangents):
 
     # --- statements -------------------------------------------------------------------------------------
 
-    def tracked(self, stmt: ir.Assign, state: State, region: Region) -> tuple[Code, Code, State] | None:
+    def tracked(self, stmt: ir.Assign, state: State) -> tuple[Code, Code, State] | None:
         """The reverse of a statement that involves the table whatever reaches its target; None for all others."""
         value = stmt.value
         if not self.tracks or not isinstance(value, ir.Apply) or not self.is_active(value):

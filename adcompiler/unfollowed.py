@@ -71,7 +71,7 @@ class Unfollowed(Texts):
             MutationError,
             what,
             stmt.origin,
-            "Writing into arrays and containers is not differentiated yet.",
+            "Writing into arrays is not differentiated yet.",
             "Make a new value: `y = y + v`, np.where, np.stack or a list display.",
         )
 

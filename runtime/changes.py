@@ -310,3 +310,5 @@ METHODS: dict[type, dict[str, Operation]] = {
 }
 
 CONTAINER_METHODS = frozenset(name for methods in METHODS.values() for name in methods)
+# Those that write into their container; sets have one of their own.
+WRITERS = frozenset(n for methods in METHODS.values() for n, change in methods.items() if change.stores) | {"add"}

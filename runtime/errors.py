@@ -38,3 +38,7 @@ class PullbackConsumedError(DifferentiationError):
 
 class TangentError(DifferentiationError, TypeError):
     """A derivative was asked for, or given, where its type has no meaning (of an int, of a wrong structure)."""
+
+
+for _error in [DifferentiationError, *DifferentiationError.__subclasses__()]:
+    _error.__module__ = "adcompiler"  # where users find them, and how tracebacks call them

@@ -70,13 +70,14 @@ def _project_leaf(ct: Any, primal: Any) -> Any:
     if isinstance(ct, (tuple, list)) and is_array(primal):
         ct = _stacked(ct, primal)
     if not isinstance(ct, (int, float, complex)) and not is_array(ct):
-        raise TangentError(f"a cotangent of type {type(ct).__name__} does not belong to a {type(primal).__name__}")
+        what = f"a cotangent of type {type(ct).__name__} does not belong to a {type(primal).__name__}"
+        raise TangentError(f"{what}\nGive {_wanted(primal)}.")
     if not _is_complex(primal):
         ct = ct.real
     if is_array(primal) and not isinstance(primal, np.generic):
         return _project_array(ct, primal)
     if np.ndim(ct):
-        raise TangentError(f"a cotangent of shape {ct.shape} does not belong to a number")
+        raise TangentError(f"a cotangent of shape {ct.shape} does not belong to a number\nGive {_wanted(primal)}.")
     if isinstance(primal, np.generic):
         return primal.dtype.type(ct)
     return complex(ct) if isinstance(primal, complex) else float(ct)
@@ -102,7 +103,14 @@ def _project_array(ct: Any, primal: Any) -> Any:
         return np.full_like(primal, ct)  # in the array library of the value
     except ValueError:
         shapes = f"of shape {np.shape(ct)} does not belong to an array of shape {primal.shape}"
-        raise TangentError(f"a cotangent {shapes}") from None
+        raise TangentError(f"a cotangent {shapes}\nGive {_wanted(primal)}.") from None
+
+
+def _wanted(leaf: Any) -> str:
+    """What the cotangent of a number or array has to be."""
+    if is_array(leaf) and np.ndim(leaf):
+        return f"an array of shape {leaf.shape}, one that can be broadcast to it, or None"
+    return "a number or None"
 
 
 def materialize(grads: Any, params: Any) -> Any:
