@@ -86,10 +86,10 @@ def _extremum_bars(c: Any, x: Any, y: Any, chosen: Any, total: Total) -> Any:
 
 def _log_bars(exp: Any) -> Callable[..., Any]:
     def bars(c: Any, x: Any, y: Any, chosen: Any, total: Total) -> Any:
-        """``exp(x - y)``, and equal parts where the sum is infinite or 0."""
+        """The shares of `exp(x)` in their sum, and equal parts of what attains it where that is infinite or 0."""
         hit = np.equal(x, y) & chosen
-        weight = np.where(np.isinf(y), hit / total(hit), exp(x - y))
-        return multiply_strong(c, np.where(np.isinf(y) & ~hit, 0, weight))
+        share = np.where(chosen, np.where(np.isinf(y), hit, exp(x - y)), 0)
+        return multiply_strong(c, share / total(share))
 
     return bars
 

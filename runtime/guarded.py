@@ -224,7 +224,10 @@ def base_bar(c: Any, base: Any, exp: Any, y: Any) -> Any:
             return c * slope
     rank = np.real(exp)
     with _quiet():
-        slope = conj(exp * np.power(base, exp - 1.0))
+        # exp - 1 is rounded where exp is large: of a negative base the sign might be lost.
+        exact = np.not_equal(base, 0) & np.isfinite(y)
+        quotient = exp * (y / np.where(exact, base, 1))
+        slope = conj(np.where(exact, quotient, exp * np.power(base, exp - 1.0)))
         flat = np.equal(exp, 0) | (np.equal(base, 0) & (rank > 0) & (rank < 1))
         return multiply_strong(c, np.where(flat, 0, slope)[()])
 
@@ -256,11 +259,10 @@ def whole_quotient(a: Any, b: Any) -> Any:
         return np.where(np.equal(b, 0), 0.0, np.rint(np.divide(a, b)))[()]
 
 
-def log_weight(a: Any, b: Any, y: Any, exp: Any) -> Any:
-    """The share `exp(a - y)` of `a` in `y = log(exp(a) + exp(b))`: 1/2 where both are the same, also at infinity."""
+def log_weight(a: Any, b: Any, exp: Any) -> Any:
+    """The share `1 / (1 + exp(b - a))` of `a` in `log(exp(a) + exp(b))`: 1/2 where both are the same, also at infinity."""
     with _quiet():
-        weight = exp(np.subtract(a, y))
-        return np.where(np.equal(a, b), 0.5, np.where(np.equal(a, y), 1.0, weight))[()]
+        return np.where(np.equal(a, b), 0.5, 1 / (1 + exp(np.subtract(b, a))))[()]
 
 
 def times_power_of_two(c: Any, exponent: Any) -> Any:
