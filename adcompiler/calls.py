@@ -273,15 +273,23 @@ class CallResolver(StreamResolver):
             return self.apply(expr, dynamic, self._operands(expr, args), kinds, Unknown())
         return self._dynamic(expr, kinds, pure=True)
 
-    @staticmethod
-    def _writes_out(key: Any, expr: ir.Call, kinds: list[Any]) -> bool:
+    def _writes_out(self, key: Any, expr: ir.Call, kinds: list[Any]) -> bool:
         """Whether a call writes into one of its arguments; None, and for a new ufunc `...`, are no place to write."""
-        count = len(expr.args)
         names = [name for name, _ in expr.kwargs]
         places = [k for name, k in zip(names, kinds[len(kinds) - len(names) :], strict=True) if name == "out"]
-        if isinstance(key, np.ufunc):
-            places += kinds[key.nin : count]
+        count = 0
+        for arg, kind in zip(expr.args, kinds, strict=False):
+            count += self._count(arg)
+            if isinstance(key, np.ufunc) and count > key.nin:
+                places.append(kind)
         return not all(isinstance(k, Known) and k.value in (None, ...) for k in places)
+
+    def _count(self, arg: ir.Expr) -> int:
+        """How many arguments an argument stands for: a starred one for several, at least one if it is not known."""
+        if not isinstance(arg, ir.Star):
+            return 1
+        items = self.contents(self.value(arg.value)[1] or Unknown())[0]
+        return 1 if items is None else len(items)
 
     def _inert_kind(self, declared: Any, expr: ir.Call, kinds: list[Any]) -> Kind:
         """The kind of the result of a function declared without derivative."""

@@ -28,7 +28,7 @@ from adcompiler.runtime.errors import MutationError
 from adcompiler.runtime.folding import accumulate_bar, reduce_bars, reduceat_bar
 from adcompiler.runtime.missing import no_rule
 from adcompiler.runtime.ruling import options_of
-from adcompiler.runtime.shapes import Shape, shape
+from adcompiler.runtime.shapes import shape
 from adcompiler.runtime.ufuncs import Plain, call_bars, outer_bars
 
 # The keywords of a ufunc that do not change its derivative come after those that do. An option at its default is not
@@ -179,7 +179,7 @@ def signed(function: Any, operands: list[inspect.Parameter]) -> Any:
 
 # Registration
 
-# The ufuncs whose folds have a rule. NumPy 2 computes np.power.reduce and np.arctan2.reduce wrongly on contiguous arrays.
+# The ufuncs whose folds have a rule. NumPy computes np.power.reduce and np.arctan2.reduce of contiguous arrays wrongly.
 FOLDED = (
     *(np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.fmax, np.fmin),
     *(np.logaddexp, np.logaddexp2, np.hypot),

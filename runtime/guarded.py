@@ -260,7 +260,7 @@ def whole_quotient(a: Any, b: Any) -> Any:
 
 
 def log_weight(a: Any, b: Any, exp: Any) -> Any:
-    """The share `1 / (1 + exp(b - a))` of `a` in `log(exp(a) + exp(b))`: 1/2 where both are the same, also at infinity."""
+    """The share `1 / (1 + exp(b - a))` of `a` in `log(exp(a) + exp(b))`: 1/2 where both are infinite alike."""
     with _quiet():
         return np.where(np.equal(a, b), 0.5, 1 / (1 + exp(np.subtract(b, a))))[()]
 
