@@ -225,7 +225,9 @@ def add_rules(ufunc: Any) -> None:
         return
     rrule(ufunc.outer, result="fresh", kind="tuple" if ufunc.nout > 1 else "ufunc")(outer_rule(ufunc))
     if ufunc not in FOLDED:
-        refused(*methods[1:], why=NOT_ASSOCIATIVE)
+        for method in methods[1:]:
+            if refusal(method) is None:
+                refused(method, why=NOT_ASSOCIATIVE)
         return
     for key, make in zip(methods[1:], METHODS.values(), strict=True):
         result, kind = RESULTS[key.__name__]

@@ -56,7 +56,12 @@ WAYS = [
 REORDERED = [{"axis": None}, {"axis": (0, 2), "keepdims": True}, {"axis": (2, 1), "initial": 1.5}]
 
 CASES = [
-    *(case(f, *operands(f, (2, 3), (3,)), dtype=float, wrt=wrt(f), id="dtype") for f in ELEMENTWISE),
+    *(
+        case(f, *operands(f, (2, 3), (3,)), dtype=float, wrt=wrt(f), id="dtype")
+        for f in ELEMENTWISE
+        if f is not np.frexp
+    ),
+    case(np.frexp, positive(2, 3), casting="safe", wrt=()),
     *(case(f.outer, *operands(f, (2, 3), (2,)), wrt=wrt(f), id="outer") for f in BINARY),
     *(case(f.outer, *operands(f, (), (2,)), wrt=wrt(f), id="outer of a number") for f in BINARY),
     *(case(f.reduce, distinct(2, 3, 4), **way) for f in FOLDED for way in WAYS),
@@ -150,8 +155,8 @@ def test_results_of_two_arrays_under_a_mask():
 
 
 @pytest.mark.parametrize("ufunc", [f for f in ELEMENTWISE if wrt(f) is None], ids=lambda f: f.__name__)
-@pytest.mark.parametrize("given", [np.float16, np.float32, np.float64, np.longdouble])
-@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64, None])
+@pytest.mark.parametrize("given", [np.float16, np.float32, np.longdouble])
+@pytest.mark.parametrize("dtype", [np.float16, np.float64])
 def test_cotangents_have_the_dtype_of_the_argument(ufunc, given, dtype):
     """Whatever the loop computes with, and close to the cotangents of the plain call."""
     args = [x.make(np.random.default_rng(n)) for n, x in enumerate(operands(ufunc, (3,), (3,)))]
