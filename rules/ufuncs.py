@@ -98,7 +98,7 @@ def outer_rule(ufunc: Any) -> Any:
 def reduce_rule(ufunc: Any) -> Any:
     """The rule of ``ufunc.reduce(array, axis, dtype, out, keepdims, initial, where)``."""
 
-    def reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=ABSENT, where=True, *, needs=None):  # type: ignore[no-untyped-def]
+    def reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=ABSENT, where=True, *, needs=None):
         refuse_writing(f"{ufunc.__name__}.reduce", out)
         keywords = {} if initial is ABSENT else {"initial": initial}
         if where is not True:
@@ -118,7 +118,7 @@ def reduce_rule(ufunc: Any) -> Any:
 def accumulate_rule(ufunc: Any) -> Any:
     """The rule of ``ufunc.accumulate(array, axis, dtype, out)``."""
 
-    def accumulate(array, axis=0, dtype=None, out=None, *, needs=None):  # type: ignore[no-untyped-def]
+    def accumulate(array, axis=0, dtype=None, out=None, *, needs=None):
         refuse_writing(f"{ufunc.__name__}.accumulate", out)
         y = ufunc.accumulate(array, axis=axis, dtype=dtype)
 
@@ -134,7 +134,7 @@ def accumulate_rule(ufunc: Any) -> Any:
 def reduceat_rule(ufunc: Any) -> Any:
     """The rule of ``ufunc.reduceat(array, indices, axis, dtype, out)``."""
 
-    def reduceat(array, indices, axis=0, dtype=None, out=None, *, needs=None):  # type: ignore[no-untyped-def]
+    def reduceat(array, indices, axis=0, dtype=None, out=None, *, needs=None):
         refuse_writing(f"{ufunc.__name__}.reduceat", out)
         y = ufunc.reduceat(array, indices, axis=axis, dtype=dtype)
 
@@ -161,8 +161,8 @@ def given(keywords: dict[str, Any], out: Any) -> dict[str, Any]:
 
 def options(keywords: dict[str, Any]) -> tuple[Any, Any, str]:
     """What the derivative depends on: where, dtype and casting."""
-    where, dtype, casting = (keywords.get(name, DEFAULTS[name]) for name in ("where", "dtype", "casting"))
-    return where, dtype, casting
+    found: dict[str, Any] = {**DEFAULTS, **keywords}
+    return found["where"], found["dtype"], found["casting"]
 
 
 def positional(names: Any) -> list[inspect.Parameter]:

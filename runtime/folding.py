@@ -15,7 +15,9 @@ import numpy as np
 from adcompiler.runtime.elementary import divide_singular, multiply_strong
 from adcompiler.runtime.guarded import masked, masked_out
 from adcompiler.runtime.reduction import cumprod_bar, product_of_others, reverse_cumsum
+from adcompiler.runtime.scatter import add_at
 from adcompiler.runtime.shapes import Axis, Shape, broadcast
+from adcompiler.runtime.tangents import unthunk
 from adcompiler.runtime.ufuncs import Plain, as_given
 
 Total = Callable[[Any], Any]
@@ -109,17 +111,18 @@ _CLOSED: dict[Any, Callable[..., Any]] = {
 def fold_bars(plain: Plain, c: Any, rows: Any, chosen: Any = None) -> Any:
     """The cotangents of `rows`, where ``s[0] = rows[0]``, ``s[i] = f(s[i - 1], rows[i])``, and `c` is that of all s."""
     count = rows.shape[-1]
-    steps, s = [], rows[..., 0] if count else None
+    steps: list[Any] = []
+    s: Any = rows[..., 0] if count else None
     for i in range(1, count):
         y, pullback = plain(s, rows[..., i])
-        s = y if chosen is None else np.where(chosen[..., i], y, s)[()]
+        s = y if chosen is None else np.where(chosen[..., i], y, s)
         steps.append(pullback)
     bars = np.zeros(rows.shape, np.result_type(c, rows))
     s_bar = 0
     for i in range(count - 1, 0, -1):
         s_bar = s_bar + c[..., i]
         on = True if chosen is None else chosen[..., i]
-        before, entry = (masked(bar, on) for bar in steps[i - 1](masked(s_bar, on)))
+        before, entry = (masked(unthunk(bar), on) for bar in steps[i - 1](masked(s_bar, on)))
         bars[..., i] = entry
         s_bar = before if chosen is None else before + masked_out(s_bar, on)
     if count:
@@ -216,7 +219,10 @@ def reduceat_bar(plain: Plain, ufunc: Any, array: Any, indices: Any, y: Any, y_b
             parts = [_group_bars(plain, ufunc, c[..., i, None], g, values[..., i, None], None) for i, g in each]
             bars = np.concatenate(parts, axis=-1)
         bar = np.zeros(x.shape, bars.dtype)
-        np.add.at(bar, (..., positions), bars)
+        if (starts[1:] > starts[:-1]).all():
+            bar[..., positions] = bars
+        else:
+            add_at(bar, (..., positions), bars)
         return as_given(np.moveaxis(bar, -1, axis), array)
 
 
