@@ -228,6 +228,33 @@ def test_out():
             gradient(lambda x: np.sum(f(x)))(x)  # noqa: B023
 
 
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda x, y: np.multiply(x, 2.0, y),
+        lambda x, y: np.multiply(x, 2.0, out=(y,)),
+        lambda x, y: np.multiply(*(x, 2.0, y)),
+        lambda x, y: np.multiply(x, 2.0, **{"out": y}),
+        lambda x, y: np.multiply.outer(x, 2.0, out=y),
+        lambda x, y: np.add.reduce(x, 0, None, y[:1].reshape(())),
+        lambda x, y: np.add.accumulate(x, 0, None, y),
+        lambda x, y: np.add.reduceat(x, [0, 1, 2], 0, None, y),
+        lambda x, y: np.logical_or.accumulate(x, 0, None, y),
+        lambda x, y: np.floor(x, y),
+    ],
+)
+def test_out_of_a_call_for_its_effect(write):
+    """The result of the call is not used, and yet it is refused."""
+
+    def f(x):
+        y = np.empty(3)
+        write(x, y)
+        return np.sum(y)
+
+    with pytest.raises(MutationError, match="out="):
+        gradient(f)(np.ones(3))
+
+
 # Methods
 
 
