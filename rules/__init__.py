@@ -3,6 +3,7 @@
 from adcompiler.rules import cmathmodule as cmathmodule
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
+from adcompiler.rules import emath as emath
 from adcompiler.rules import factorisations as factorisations
 from adcompiler.rules import grids as grids
 from adcompiler.rules import guarded as guarded

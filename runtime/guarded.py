@@ -248,6 +248,13 @@ def exponent_bar(c: Any, base: Any, y: Any) -> Any:
         return multiply_strong(c, np.where(regular, slope, 0)[()])
 
 
+def complex_log(x: Any) -> Any:
+    """The logarithm, of negative real numbers too, and 0 at 0."""
+    zero = np.equal(x, 0)
+    with _quiet():
+        return np.where(zero, 0, np.emath.log(np.where(zero, 1, x)))[()]
+
+
 # Remainders and logarithms of sums
 
 

@@ -151,6 +151,22 @@ def test_results_of_two_arrays_under_a_mask():
     np.testing.assert_array_equal(bars[1], [-3.0, 0.0])
 
 
+def test_parts_of_numbers():
+    """The fraction of modf moves with the number, and the mantissa of frexp."""
+    x = np.array([1.3, -2.7, 11.2])
+    weights = np.array([1.0, 2.0, 3.0])
+
+    def parts(x):
+        fraction, whole = np.modf(x)
+        mantissa, exponent = np.frexp(x)
+        return np.sum((fraction * 2 + whole + mantissa * 3 + exponent) * weights)
+
+    check_gradient(parts, x)
+    mask = np.array([True, False, True])
+    x_bar = quiet(lambda x: np.modf(x, where=mask)[0] + np.frexp(x, where=mask, out=(None, None))[0], x)[0]
+    np.testing.assert_allclose(x_bar, [1.5, 0.0, 1 + 1 / 16])
+
+
 # Dtypes
 
 
@@ -433,6 +449,26 @@ def test_a_ufunc_of_two_arguments_of_somebody_else():
     check_gradient(lambda x, lam: np.sum(boxcox(x, lam[:2], where=True)), x, lam)
     with pytest.raises(NoRuleError, match="as a loop"):
         gradient(lambda x: boxcox.reduce(x))(x)
+
+
+def test_a_ufunc_of_three_arguments_of_somebody_else():
+    """It has no methods, and the same keywords."""
+    voigt = new_ufunc("voigt_profile")
+    special = pytest.importorskip("scipy.special")
+
+    def slope(i):
+        """The partial by central differences: it is the call that is tested."""
+        step = 1e-6 * np.eye(3)[i]
+        return lambda *x: (voigt(*(x + step)) - voigt(*(x - step))) / 2e-6
+
+    x_slope, sigma_slope, gamma_slope = map(slope, range(3))
+    scalar_rule(
+        special.voigt_profile,
+        lambda x, sigma, gamma: x_slope(x, sigma, gamma),
+        lambda x, sigma, gamma: sigma_slope(x, sigma, gamma),
+        lambda x, sigma, gamma: gamma_slope(x, sigma, gamma),
+    )
+    check_gradient(lambda x, s, g: voigt(x, s, g, where=True, dtype=float), 0.3, 1.2, 0.7, rtol=1e-4)
 
 
 def test_a_derivative_for_a_ufunc_without_one():
