@@ -218,8 +218,11 @@ def base_bar(c: Any, base: Any, exp: Any, y: Any) -> Any:
     if isinstance(exp, (int, float)) and exp == exp // 1 and 1 <= exp <= _MAX_MULTIPLIED_POWER:
         return c * conj(exp * integer_power(base, int(exp) - 1))
     if can_divide(base):
-        with _quiet():
-            slope = conj(exp * y / base)
+        if type(y) is float:
+            slope = exp * y / base  # Python's numbers overflow in silence
+        else:
+            with _quiet():
+                slope = conj(exp * y / base)
         if is_finite(slope):
             return c * slope
     rank = np.real(exp)
