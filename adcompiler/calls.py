@@ -22,6 +22,7 @@ from adcompiler.lattice import (
     ListOf,
     Number,
     Stream,
+    TupleOf,
     Unknown,
     can_be_active,
     class_of,
@@ -39,6 +40,7 @@ from adcompiler.streams import StreamResolver
 from adcompiler.transfer import result_kind
 
 _EFFECTS_ONLY = ("logging", "warnings", "time", "sys", "os", "io", "tqdm", "datetime", "json", "builtins")
+_BEFORE_OUT = {"reduce": 3, "accumulate": 3, "reduceat": 4}  # positions in the methods of ufuncs
 _FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
 
 
@@ -265,7 +267,9 @@ class CallResolver(StreamResolver):
             return self.known_call(expr, inner, kinds)
         operands = self._operands(expr, args)
         declared = is_non_differentiable(key)
-        if declared is not None and self._writes_out(key, expr, kinds):
+        rules = lookup(key)
+        if (declared is not None or rules) and self._writes_out(key, rules, expr, kinds):
+            # A compiler's matter: that the result of a call is not used does not make it harmless.
             what = f"{name} with out="
             callee = self.missing(MutationError, what, "It writes into an array.", "Let it return a new array.")
             return self.apply(expr, callee, operands, kinds, Number(False))
@@ -273,7 +277,6 @@ class CallResolver(StreamResolver):
             kind = self._inert_kind(declared, expr, kinds)
             inert = InertCall("declared without derivative", declared.kind or "number")
             return self.apply(expr, inert, operands, kinds, kind)
-        rules = lookup(key)
         if rules:
             return self._ruled(expr, RuleCall(rules, key), args, kinds)
         reason = refusal(key)
@@ -307,21 +310,26 @@ class CallResolver(StreamResolver):
             return self.apply(expr, dynamic, self._operands(expr, args), kinds, Unknown())
         return self._dynamic(expr, kinds, pure=True)
 
-    def _writes_out(self, key: Any, expr: ir.Call, kinds: list[Any]) -> bool:
-        """Whether a call writes into one of its arguments; None, and for a new ufunc `...`, are no place to write."""
+    def _writes_out(self, key: Any, rules: Any, expr: ir.Call, kinds: list[Any]) -> bool:
+        """Whether a call writes into one of its arguments."""
         names = [name for name, _ in expr.kwargs]
-        places = [k for name, k in zip(names, kinds[len(kinds) - len(names) :], strict=True) if name == "out"]
-        if isinstance(key, np.ufunc):
-            given = zip(expr.args, kinds[len(kinds) - len(names) - len(expr.args) :], strict=False)
-            places += [k for arg, kind in given for k in self._given(arg, kind)][key.nin :]
-        return not all(isinstance(k, Known) and k.value in (None, ...) for k in places)
+        given = list(zip(names, kinds[len(kinds) - len(names) :], strict=True))
+        places = [kind for name, kind in given if name == "out"]
+        spread = [kind for name, kind in given if name is None and isinstance(kind, DictOfKinds)]
+        places += [item for kind in spread for k, item in zip(kind.keys, kind.items, strict=True) if k == "out"]
+        count, before = 0, _before_out(key, rules)
+        for arg, kind in zip(expr.args, kinds, strict=False):
+            count += self._count(arg)
+            if before is not None and count > before:
+                places.append(kind)
+        return not all(map(_is_nowhere, places))
 
-    def _given(self, arg: ir.Expr, kind: Kind) -> tuple[Kind, ...]:
-        """The kinds of the arguments that one argument stands for: of a starred one those of its items."""
+    def _count(self, arg: ir.Expr) -> int:
+        """How many arguments an argument stands for: a starred one for several, at least one if it is not known."""
         if not isinstance(arg, ir.Star):
-            return (kind,)
-        items = self.contents(kind)[0]
-        return (Unknown(),) if items is None else tuple(items)
+            return 1
+        items = self.contents(self.value(arg.value)[1] or Unknown())[0]
+        return 1 if items is None else len(items)
 
     def _inert_kind(self, declared: Any, expr: ir.Call, kinds: list[Any]) -> Kind:
         """The kind of the result of a function declared without derivative."""
@@ -342,3 +350,21 @@ class CallResolver(StreamResolver):
 def _is_declared(function: types.FunctionType) -> bool:
     """Whether a function's derivative is a rule or nothing, so that its source is not read."""
     return bool(lookup(function) or is_non_differentiable(function)) or root_module(function) in LIBRARIES
+
+
+def _is_nowhere(kind: Any) -> bool:
+    """Whether what is given as `out` is no place to write: None, or `...` of a new ufunc, or a tuple of these."""
+    if isinstance(kind, TupleOf):
+        return all(map(_is_nowhere, kind.items))
+    return isinstance(kind, Known) and (kind.value is None or kind.value is ...)
+
+
+def _before_out(key: Any, rules: Any) -> int | None:
+    """How many arguments come before the one that a function writes into; None if that is only given by name."""
+    if isinstance(key, np.ufunc):
+        return key.nin
+    if isinstance(getattr(key, "__self__", None), np.ufunc):
+        return _BEFORE_OUT.get(key.__name__)
+    parameters = [list(rule.signature.parameters.values()) for rule in rules]
+    found = [i for each in parameters for i, p in enumerate(each) if p.name == "out" and p.kind is not p.KEYWORD_ONLY]
+    return min(found, default=None)

@@ -34,17 +34,6 @@ from adcompiler.resolve import Resolved, Resolver
 from adcompiler.spec import ANY
 from adcompiler.transfer import as_dict, result_kind
 
-_ON_ARRAYS = (
-    "elementwise",
-    "elementwise_real",
-    "where",
-    "bool",
-    "reduction",
-    "reduction_real",
-    "matmul",
-    "like",
-    "ufunc",
-)
 _OPERANDS_ONLY = (
     "elementwise",
     "elementwise_real",
@@ -52,6 +41,7 @@ _OPERANDS_ONLY = (
     "matmul",
     "ufunc",
 )  # no axes or shapes among the arguments
+_ON_ARRAYS = (*_OPERANDS_ONLY, "bool", "reduction", "reduction_real", "like")
 _ONE_OR_SEVERAL = (np.atleast_1d, np.atleast_2d, np.atleast_3d)  # of several arrays the result is a tuple
 _INTEGER_KEYS = (abs, max, min, pow, round, sum, divmod)
 

@@ -10,6 +10,7 @@ from adcompiler.rules import covariance as covariance
 from adcompiler.rules import diagonals as diagonals
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
+from adcompiler.rules import emath as emath
 from adcompiler.rules import factorisations as factorisations
 from adcompiler.rules import fourier as fourier
 from adcompiler.rules import grids as grids

@@ -1,4 +1,4 @@
-"""Derivatives that NumPy and math do not have: digamma, the Bessel function I1, slopes of sinc and arcsinh."""
+"""Derivatives that NumPy and the math module do not have: digamma, the Bessel function I1, slopes of sinc, arcsinh."""
 
 import math
 from typing import Any
