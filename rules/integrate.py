@@ -7,9 +7,10 @@ import numpy as np
 from scipy import integrate, special
 
 from adcompiler.rules.registry import refused, rrule
-from adcompiler.runtime.adjoint import Field, adjoint
-from adcompiler.runtime.callbacks import Callback, taken
+from adcompiler.runtime.adjoint import Field
+from adcompiler.runtime.callbacks import Callback, shaped, taken
 from adcompiler.runtime.errors import NoRuleError
+from adcompiler.runtime.odes import path_back, solution_back, span_bars, tableau_of
 from adcompiler.runtime.quadrature import Integrand, fixed_bars, inside, limit_bars
 from adcompiler.runtime.solutions import given
 
@@ -123,5 +124,122 @@ def fixed_quad(func, a, b, args=(), n=5, *, needs, config):
             return (None,) * 5
         a_bar, b_bar, (f_bar, args_bar) = fixed_bars(f, a, b, special.roots_legendre(n), area_bar)
         return f_bar, a_bar, b_bar, args_bar, None
+
+    return y, pullback
+
+
+# Differential equations
+
+
+@rrule(integrate.solve_ivp, kind="anything", accepts=(object,))
+def solve_ivp(
+    fun,
+    t_span,
+    y0,
+    method="RK45",
+    t_eval=None,
+    dense_output=False,
+    events=None,
+    vectorized=False,
+    args=None,
+    *,
+    rtol=1e-3,
+    atol=1e-6,
+    jac=None,
+    jac_sparsity=None,
+    lband=None,
+    uband=None,
+    max_step=np.inf,
+    first_step=None,
+    min_step=None,
+    needs,
+    config,
+):
+    """The adjoint of the steps that were taken; declines methods of users.
+
+    Of a multistep method it is that of a collocation on the same steps. Without `t_eval` the times between the ends
+    are constants, as the steps are.
+    """
+    tableau = tableau_of(method, integrate)
+    if tableau is None:
+        return NotImplemented
+    rest = given(jac=jac, jac_sparsity=jac_sparsity, lband=lband, uband=uband, min_step=min_step)
+    options = dict(rtol=rtol, atol=atol, max_step=max_step, first_step=first_step, vectorized=vectorized, **rest)
+    sol = integrate.solve_ivp(fun, t_span, y0, method, t_eval, dense_output, events, args=args, **options)
+    if sol.status == 1:
+        raise NoRuleError(
+            "solve_ivp that was stopped by an event is not differentiated: its end depends on the solution\n"
+            "Find the time of the event first, and integrate up to it."
+        )
+    field = Field(Callback(config, fun, args or (), (needs[0], needs[8])), columns=vectorized)
+
+    def again():
+        return integrate.solve_ivp(fun, t_span, y0, method, None, True, args=args, **options)
+
+    back = solution_back(field, sol, tableau, again, t_eval is not None)
+
+    def pullback(sol_bar):
+        t_bar, y_bar = taken(sol_bar, ("t", "y"), sol, "solve_ivp")
+        if t_bar is None and y_bar is None:
+            return (None,) * 18
+        start_bar, times_bar, t0_bar, (f_bar, args_bar) = back(y_bar, t_bar, needs[1] or needs[4])
+        span_bar, eval_bar = span_bars(times_bar, t0_bar, t_span, t_eval)
+        return f_bar, span_bar, shaped(start_bar, y0), None, eval_bar, None, None, None, args_bar, *(None,) * 9
+
+    return sol, pullback
+
+
+@rrule(integrate.odeint, kind="anything", accepts=(object,))
+def odeint(
+    func,
+    y0,
+    t,
+    args=(),
+    Dfun=None,
+    col_deriv=0,
+    full_output=0,
+    ml=None,
+    mu=None,
+    rtol=None,
+    atol=None,
+    tcrit=None,
+    h0=0.0,
+    hmax=0.0,
+    hmin=0.0,
+    ixpr=0,
+    mxstep=0,
+    mxhnil=0,
+    mxordn=12,
+    mxords=5,
+    printmessg=0,
+    tfirst=False,
+    *,
+    needs,
+    config,
+):
+    """The adjoint of a collocation on the steps of LSODA, which odeint calls too."""
+    y = integrate.odeint(
+        func, y0, t, args, Dfun, col_deriv, full_output, ml, mu, rtol, atol, tcrit, h0, hmax, hmin, ixpr, mxstep,
+        mxhnil, mxordn, mxords, printmessg, tfirst,
+    )  # fmt: skip
+    field = Field(Callback(config, func, args, (needs[0], needs[3])), tfirst)
+    tolerances = [1.49012e-8 if tolerance is None else tolerance for tolerance in (rtol, atol)]
+
+    def again():
+        span, start = (t[0], t[-1]), np.atleast_1d(np.asarray(y0, float))
+        return integrate.solve_ivp(
+            field.slope, span, start, "LSODA", None, True, rtol=np.min(tolerances[0]), atol=tolerances[1]
+        )
+
+    states = y[0] if full_output else y
+    back = path_back(field, np.asarray(t, float), states, tableau_of("LSODA", integrate), again)
+
+    def pullback(y_bar):
+        (states_bar,) = taken(y_bar, (0,), y, "odeint") if full_output else (y_bar,)
+        if states_bar is None:
+            return (None,) * 22
+        start_bar, times_bar, (f_bar, args_bar) = back(states_bar, needs[2])
+        t_bar = None if times_bar is None else shaped(times_bar, t)
+        return f_bar, shaped(start_bar, y0), t_bar, args_bar, *(None,) * 18
 
     return y, pullback
