@@ -21,6 +21,11 @@ refused(
     why="The inner limits are functions of their own, and each inner integral would need a derivative at each point.\n"
     "Nest quad: quad(lambda x: quad(lambda y: f(y, x), g(x), h(x))[0], a, b)[0].",
 )
+refused(
+    integrate.OdeSolution.__call__,
+    why="The solution between the steps is an interpolation, whose derivative is not given.\n"
+    "Ask for the times that you need with t_eval.",
+)
 
 
 @rrule(integrate.quad, kind="anything", accepts=(object,))

@@ -37,11 +37,12 @@ class Field:
         """The value, and the function from a cotangent to that of y and the outside."""
         position = 1 if self.time_first else 0
         moving = (position == 0, position == 1)
-        value, pull = self.f.at(*self.point(t, y), moving=moving)
+        point = self.point(t, y)
+        value, pull = self.f.at(*point, moving=moving)
 
         def back(ct: Any) -> tuple[Any, Outside]:
             bars, outside = pull(shaped(ct, value))
-            return flat(dense(bars[position], y)), outside
+            return flat(dense(bars[position], point[position])), outside
 
         return flat(value), back
 

@@ -104,6 +104,8 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
             return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
         if has_plain_fields(type(f)) and isinstance(called, types.FunctionType) and not foreign_module(called):
             return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
+        if _refusal(called):
+            raise no_rule(called, [], _refusal(called))
         captures = isinstance(f, types.FunctionType) and not all(map(_is_constant, f.__closure__ or ()))
         made = isinstance(f, type) and has_plain_fields(f)
         if (captures and wanted[0]) or made or isinstance(f, functools.partial):
