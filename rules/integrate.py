@@ -12,6 +12,7 @@ from adcompiler.runtime.callbacks import Callback, shaped, taken
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.odes import path_back, solution_back, span_bars, tableau_of
 from adcompiler.runtime.quadrature import Integrand, fixed_bars, inside, limit_bars
+from adcompiler.runtime.samples import cumulative_bars, romberg_bars, simpson_bars, trapezoid_bars
 from adcompiler.runtime.solutions import given
 
 refused(
@@ -248,3 +249,50 @@ def odeint(
         return f_bar, shaped(start_bar, y0), t_bar, args_bar, *(None,) * 18
 
     return y, pullback
+
+
+# Samples
+
+
+@rrule(integrate.trapezoid, result="fresh")
+def trapezoid(y, x=None, dx=1.0, axis=-1):
+    area = integrate.trapezoid(y, x, dx, axis)
+
+    def pullback(area_bar):
+        y_bar, x_bar, dx_bar = trapezoid_bars(area_bar, y, x, dx, axis)
+        return y_bar, x_bar, dx_bar, None
+
+    return area, pullback
+
+
+@rrule(integrate.cumulative_trapezoid, result="fresh")
+def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
+    areas = integrate.cumulative_trapezoid(y, x, dx, axis, initial)
+
+    def pullback(areas_bar):
+        y_bar, x_bar, dx_bar = cumulative_bars(areas_bar, y, x, dx, axis, initial is not None)
+        return y_bar, x_bar, dx_bar, None, None
+
+    return areas, pullback
+
+
+@rrule(integrate.simpson, result="fresh")
+def simpson(y, x=None, *, dx=1.0, axis=-1):
+    area = integrate.simpson(y, x=x, dx=dx, axis=axis)
+
+    def pullback(area_bar):
+        y_bar, x_bar, dx_bar = simpson_bars(area_bar, y, x, dx, axis)
+        return y_bar, x_bar, dx_bar, None
+
+    return area, pullback
+
+
+@rrule(integrate.romb, result="fresh")
+def romb(y, dx=1.0, axis=-1, show=False):
+    area = integrate.romb(y, dx, axis, show)
+
+    def pullback(area_bar):
+        y_bar, dx_bar = romberg_bars(area_bar, y, dx, axis)
+        return y_bar, dx_bar, None, None
+
+    return area, pullback
