@@ -1,5 +1,6 @@
 """The derivative rules. Importing this package registers all built-in ones."""
 
+from adcompiler.rules import callbacks as callbacks
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
 from adcompiler.rules import factorisations as factorisations
