@@ -21,6 +21,7 @@ from adcompiler.runtime.solutions import (
     minimum,
     nonnegative_bar,
     refuse_active_bounds,
+    search_tolerance,
     system_root,
     zero_in,
     zero_of,
@@ -272,7 +273,7 @@ def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=No
     """As `minimize`; the bounds are of the search, and a minimum at one of them does not move."""
     y = optimize.minimize_scalar(fun, bracket, bounds, args, method, tol, options)
     low, high = (-np.inf, np.inf) if bounds is None else bounds
-    free = between(y.x, low, high, min(2 * (options or {}).get("xatol", tol or 1e-5), 0.01 * (high - low)))
+    free = between(y.x, low, high, search_tolerance(options, tol, y.x, low, high))
     refuse_active_bounds(needs[2], free, "minimize_scalar")
     back = minimum(Callback(config, fun, args, (needs[0], needs[3])), None, y, free, "minimize_scalar")
 

@@ -226,6 +226,12 @@ def between(x: Any, low: Any, high: Any, near: Any = 0.0) -> Any:
     return (x > low + near) & (x < high - near)
 
 
+def search_tolerance(options: Any, tol: Any, x: Any, low: Any, high: Any) -> Any:
+    """How near to an end of its interval a bounded search stops: it never reaches it."""
+    wanted = (options or {}).get("xatol", 1e-5 if tol is None else tol)
+    return np.minimum(2 * wanted + 1e-7 * np.abs(x), 0.01 * (high - low))
+
+
 def refuse_active_bounds(wanted: bool, free: Any, where: str) -> None:
     """Raise NoRuleError if the solution moves with a bound that carries a derivative."""
     if wanted and not np.all(free):
