@@ -161,8 +161,8 @@ class Tracking(Cotangents):
                 call = self.at_table("release", ir.Name(self.saver.value(stmt.target, True)))
             case Make() if class_of(stmt.kind) is functools.partial:
                 call = self.at_table("release_partial", ir.Name(self.saver.value(stmt.target, True)))
-            case RuleCall() | Copied() | Move(fresh=True) if not is_plain(stmt.kind) and not isinstance(
-                stmt.kind, Unknown
+            case RuleCall() | Copied() | Move(fresh=True) if not is_plain(stmt.kind) and (
+                isinstance(value.callee, RuleCall) or not isinstance(stmt.kind, Unknown)
             ):
                 held = self.names.fresh(stmt.target + "_held")
                 self.saver.after(held, ir.Call(HOLD, (ir.Name(stmt.target),)))

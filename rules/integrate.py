@@ -179,8 +179,10 @@ def solve_ivp(
         )
     field = Field(Callback(config, fun, args or (), (needs[0], needs[8])), columns=vectorized)
 
+    start, ends = np.array(y0), tuple(t_span)
+
     def again():
-        return integrate.solve_ivp(fun, t_span, y0, method, None, True, args=args, **options)
+        return integrate.solve_ivp(field.f.f, ends, start, method, None, True, args=field.f.args, **options)
 
     back = solution_back(field, sol, tableau, again, t_eval is not None)
 
@@ -232,13 +234,17 @@ def odeint(
     tolerances = [1.49012e-8 if tolerance is None else tolerance for tolerance in (rtol, atol)]
 
     def again():
-        span, start = (t[0], t[-1]), np.atleast_1d(np.asarray(y0, float))
+        span = (times[0], times[-1])
         return integrate.solve_ivp(
             field.slope, span, start, "LSODA", None, True, rtol=np.min(tolerances[0]), atol=tolerances[1]
         )
 
-    states = y[0] if full_output else y
-    back = path_back(field, np.asarray(t, float), states, tableau_of("LSODA", integrate), again)
+    states, times, start = (
+        y[0] if full_output else y,
+        np.array(t, dtype=float),
+        np.atleast_1d(np.array(y0, dtype=float)),
+    )
+    back = path_back(field, times, states, tableau_of("LSODA", integrate), again)
 
     def pullback(y_bar):
         (states_bar,) = taken(y_bar, (0,), y, "odeint") if full_output else (y_bar,)

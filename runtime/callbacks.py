@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcompiler.runtime.errors import NoRuleError
+from adcompiler.runtime.frozen import frozen
 from adcompiler.runtime.tangents import accumulate, scale
 from adcompiler.runtime.walk import is_constant, part
 
@@ -37,14 +38,15 @@ Pull = Callable[[Any], tuple[tuple[Any, ...], Outside]]
 class Callback:
     """`f(*point, *args)`; `at` gives its value and the function from a cotangent to those of point and outside.
 
-    `args` is a tuple, or the only further argument, as SciPy has it. What is not `wanted` is a constant.
+    `args` is a tuple, or the only further argument, as SciPy has it. What is not `wanted` is a constant. The function
+    and the arguments are as they were when this was made.
     """
 
     def __init__(self, config: Any, f: Any, args: Any = (), wanted: tuple[bool, bool] = (True, True)) -> None:
         self.config = config
-        self.f = f
+        self.f = frozen(f)
         self.single = not isinstance(args, tuple)
-        self.args = (args,) if self.single else args
+        self.args = frozen((args,) if self.single else args)
         self.wanted = wanted
         self.prepared: dict[Any, Any] = {}
 

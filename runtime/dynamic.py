@@ -23,6 +23,7 @@ from adcompiler.runtime.members import (
     has_plain_fields,
     is_constant_of_class,
     is_field,
+    is_item_as_attribute,
     is_named_tuple,
     member,
 )
@@ -167,7 +168,7 @@ def _attribute(obj: Any, name: str) -> Resolved:
     if isinstance(obj, np.ndarray | np.generic | float | complex):
         return _from_object(_by_key(getattr(np.ndarray, name, None), (True,), (obj,), {}))
     found = member(cls, name)
-    if found is ABSENT and isinstance(obj, dict) and is_plain_container(obj) and getattr(obj, name) is obj.get(name):
+    if is_item_as_attribute(obj, name, found):
         return Resolved(_load, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))
     if not has_plain_fields(cls):
         raise no_rule(getattr, [obj])

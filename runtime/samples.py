@@ -33,6 +33,8 @@ def _returned(c: Any, y_bar: Any, h_bar: Any, y: Any, x: Any, dx: Any, axis: int
     if x is None:
         return y_bar * dx, None, np.sum(h_bar)
     x = np.asarray(x)
+    if not x.size:
+        return y_bar, np.zeros(x.shape), None
     ends = [(0, 0)] * (h_bar.ndim - 1) + [(1, 1)]
     x_bar = -np.diff(np.pad(h_bar, ends))
     x_bar = fit(x_bar, x.shape) if x.ndim == 1 else np.moveaxis(x_bar, -1, axis)

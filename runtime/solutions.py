@@ -13,6 +13,7 @@ import numpy as np
 
 from adcompiler.runtime.callbacks import Callback, Outside, Pull, dense, flat, shaped, taken
 from adcompiler.runtime.errors import NoRuleError
+from adcompiler.runtime.frozen import frozen
 from adcompiler.runtime.implicit import (
     Curvature,
     curvature_by_differences,
@@ -166,8 +167,8 @@ class Fit:
 
     def __init__(self, config: Any, f: Any, data: tuple[Any, Any, Any], wanted: tuple[bool, ...]) -> None:
         self.config = config
-        self.f = f
-        self.xdata, self.ydata, self.sigma = (np.asarray(d, float) if d is not None else None for d in data)
+        self.f = frozen(f)
+        self.xdata, self.ydata, self.sigma = (None if d is None else np.array(d, dtype=float) for d in data)
         self.wanted = wanted
         self.root = np.linalg.cholesky(self.sigma) if np.ndim(self.sigma) == 2 else None
         if self.root is not None and wanted[3]:

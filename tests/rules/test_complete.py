@@ -8,7 +8,7 @@ import pytest
 
 import adcompiler.rules  # noqa: F401  (registers all rules)
 from adcompiler.rules.registry import all_rules, key_name, lookup
-from tests.rules import test_random
+from tests.rules import test_callbacks, test_integrate, test_optimize, test_random
 
 FOLDER = Path(__file__).parent
 
@@ -24,8 +24,9 @@ def cases():
         yield from getattr(module, "CASES", ())
 
 
-# `check_rule` cannot copy an iterator, nor have a generator give the same numbers twice.
-BY_HAND = {np.ndarray.flat, *test_random.BY_HAND}
+# `check_rule` cannot copy an iterator, nor have a generator give the same numbers twice, nor move a function.
+FILES = test_random, test_callbacks, test_integrate, test_optimize
+BY_HAND = {np.ndarray.flat}.union(*(file.BY_HAND for file in FILES))
 TESTED = {case.key for case in cases()} | BY_HAND
 
 
