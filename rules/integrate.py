@@ -184,7 +184,7 @@ def solve_ivp(
     def again():
         return integrate.solve_ivp(field.f.f, ends, start, method, None, True, args=field.f.args, **options)
 
-    back = solution_back(field, sol, tableau, again, t_eval is not None)
+    back = solution_back(field, sol, tableau, again, (rtol, atol), t_eval is not None)
 
     def pullback(sol_bar):
         t_bar, y_bar = taken(sol_bar, ("t", "y"), sol, "solve_ivp")
@@ -231,20 +231,18 @@ def odeint(
         mxhnil, mxordn, mxords, printmessg, tfirst,
     )  # fmt: skip
     field = Field(Callback(config, func, args, (needs[0], needs[3])), tfirst)
-    tolerances = [1.49012e-8 if tolerance is None else tolerance for tolerance in (rtol, atol)]
-
-    def again():
-        span = (times[0], times[-1])
-        return integrate.solve_ivp(
-            field.slope, span, start, "LSODA", None, True, rtol=np.min(tolerances[0]), atol=tolerances[1]
-        )
-
     states, times, start = (
         y[0] if full_output else y,
         np.array(t, dtype=float),
         np.atleast_1d(np.array(y0, dtype=float)),
     )
-    back = path_back(field, times, states, tableau_of("LSODA", integrate), again)
+    rtol, atol = (1.49012e-8 if tolerance is None else tolerance for tolerance in (rtol, atol))
+
+    def again():
+        options = dict(rtol=np.min(rtol), atol=atol, dense_output=True)
+        return integrate.solve_ivp(field.slope, (times[0], times[-1]), start, "LSODA", **options)
+
+    back = path_back(field, times, states, again, tableau_of("LSODA", integrate), (rtol, atol))
 
     def pullback(y_bar):
         (states_bar,) = taken(y_bar, (0,), y, "odeint") if full_output else (y_bar,)

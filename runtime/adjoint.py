@@ -1,18 +1,20 @@
 """The adjoint of a one-step method: cotangents of an ODE's solution go to its start, its parameters and its times.
 
 The steps of the forward solution are taken backwards, each from the state that it had started from; see Sandu, On the
-properties of Runge-Kutta discrete adjoints (2006). The step sizes are constants. Solutions of multistep methods are
-differentiated as collocation solutions on the same steps.
+properties of Runge-Kutta discrete adjoints (2006). The step sizes are constants; steps that are too wide for the
+derivative are divided. Solutions of multistep methods are differentiated as those of a collocation.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from adcompiler.runtime.callbacks import Callback, Outside, dense, flat, shaped
+from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.tableaus import Tableau
 
 
@@ -52,54 +54,119 @@ class Steps(NamedTuple):
 
     t: Any
     y: Any
-    between: Callable[[Any], Any] | None
+    between: Callable[[Any], Any]
 
 
-def adjoint(field: Field, steps: Steps, method: Tableau, times: Any, bars: Any) -> tuple[Any, Outside]:
-    """The cotangents of the state at the start and of the outside; `bars` has a row for each of the output `times`."""
-    total = Outside()
-    state = np.zeros(steps.y.shape[1], dtype=np.result_type(bars, float))
-    way = np.sign(steps.t[-1] - steps.t[0])
-    owner = np.clip(np.searchsorted(way * steps.t, way * times, side="left") - 1, 0, len(steps.t) - 2)
-    order = np.argsort(owner, kind="stable")
-    cuts = np.searchsorted(owner[order], np.arange(len(steps.t)))
-    ends = method.weights(np.ones(1))[:, 0]
-    for i in reversed(range(len(steps.t) - 1)):
-        chosen = order[cuts[i] : cuts[i + 1]]
-        t, h = steps.t[i], steps.t[i + 1] - steps.t[i]
-        slopes_bar = np.outer(ends, state)
-        if chosen.size:
-            slopes_bar = slopes_bar + method.weights((times[chosen] - t) / h) @ bars[chosen]
-            state = state + bars[chosen].sum(0)
+class Outputs(NamedTuple):
+    """Times at which a solution was asked for, and the cotangents of the states there, one in each row."""
+
+    t: Any
+    bars: Any
+
+
+_HALVINGS = 12
+
+
+class Adjoint:
+    """The reverse of the steps of a solution with one method, to the relative tolerance of the solution."""
+
+    def __init__(self, field: Field, steps: Steps, method: Tableau, rtol: float) -> None:
+        self.field = field
+        self.steps = steps
+        self.method = method
+        self.ends = method.weights(np.ones(1))[:, 0]
+        self.stage = _implicit if method.implicit else _explicit
+        self.tolerance = min(100 * rtol, 0.1)
+        # Where the terms that the method leaves out of exp(q) are small, a step is not looked at again.
+        self.limit = (self.tolerance * math.factorial(method.order + 1)) ** (1 / (method.order + 1))
+
+    def run(self, outputs: Outputs) -> tuple[Any, Outside]:
+        """The cotangents of the state at the start and of the outside."""
+        times, states, _ = self.steps
+        total = Outside()
+        state = np.zeros(states.shape[1], dtype=np.result_type(outputs.bars, float))
+        way = np.sign(times[-1] - times[0])
+        owner = np.clip(np.searchsorted(way * times, way * outputs.t, side="left") - 1, 0, len(times) - 2)
+        order = np.argsort(owner, kind="stable")
+        cuts = np.searchsorted(owner[order], np.arange(len(times)))
+        for i in reversed(range(len(times) - 1)):
+            chosen = order[cuts[i] : cuts[i + 1]]
+            inside = Outputs(outputs.t[chosen], outputs.bars[chosen])
+            state, outside = self.checked(times[i], times[i + 1] - times[i], states[i], state, inside, _HALVINGS)
+            total = total + outside
+        return state, total
+
+    def step(self, t: Any, h: Any, y: Any, state: Any, outputs: Outputs) -> tuple[Any, Outside, Any]:
+        """One step from t with width h: the cotangent of the state y there, and how far it moved, relatively."""
+        slopes_bar = np.outer(self.ends, state)
+        if outputs.t.size:
+            slopes_bar = slopes_bar + self.method.weights((outputs.t - t) / h) @ outputs.bars
+            state = state + outputs.bars.sum(0)
         if not np.any(slopes_bar):
-            continue
-        moved, outside = (_implicit if method.implicit else _explicit)(field, steps, method, i, h * slopes_bar)
-        state, total = state + moved, total + outside
-    return state, total
+            return state, Outside(), 0.0
+        moved, outside, way = self.stage(self.field, self.steps, self.method, (t, h, y), h * slopes_bar)
+        return state + moved, outside, way / (np.linalg.norm(state) or 1.0)
+
+    def halves(self, t: Any, h: Any, y: Any, outputs: Outputs) -> list[tuple[Any, Any, Any, Outputs]]:
+        """A step as two, the later one first."""
+        middle = t + h / 2
+        late = (outputs.t - middle) * h > 0
+        first = (t, h / 2, y, Outputs(outputs.t[~late], outputs.bars[~late]))
+        return [(middle, h / 2, self.steps.between(middle), Outputs(outputs.t[late], outputs.bars[late])), first]
+
+    def checked(self, t: Any, h: Any, y: Any, state: Any, outputs: Outputs, depth: int) -> tuple[Any, Outside]:
+        """A step, or smaller ones if these give something else.
+
+        The width was chosen for the solution; where that is at rest, its derivative may move all the same.
+        """
+        start, outside, way = self.step(t, h, y, state, outputs)
+        if way <= self.limit:
+            return start, outside
+        if not depth:
+            raise DifferentiationError(
+                "the derivative of the solution needs far smaller steps than the solution itself\n"
+                "Use an implicit method (Radau), or a smaller max_step."
+            )
+        scale = np.linalg.norm(state) + np.linalg.norm(outputs.bars)
+        between, total = state, Outside()
+        for middle, width, at, inside in self.halves(t, h, y, outputs):
+            between, part, _ = self.step(middle, width, at, between, inside)
+            total = total + part
+        if np.linalg.norm(between - start) <= self.tolerance * scale:
+            return between, total
+        total = Outside()
+        for middle, width, at, inside in self.halves(t, h, y, outputs):
+            state, part = self.checked(middle, width, at, state, inside, depth - 1)
+            total = total + part
+        return state, total
 
 
-def _explicit(field: Field, steps: Steps, method: Tableau, i: int, slopes_bar: Any) -> tuple[Any, Outside]:
+def _explicit(
+    field: Field, steps: Steps, method: Tableau, step: tuple[Any, Any, Any], slopes_bar: Any
+) -> tuple[Any, Outside, Any]:
     """One step of an explicit method: its stages again, and back."""
-    t, y, h = steps.t[i], steps.y[i], steps.t[i + 1] - steps.t[i]
-    used = np.flatnonzero(np.any(slopes_bar, 1) | np.any(method.a != 0, 0))
-    last = np.max(np.flatnonzero(np.any(slopes_bar, 1)))
+    t, h, y = step
+    wanted = np.any(slopes_bar, 1)
+    last = np.max(np.flatnonzero(wanted))
     slopes, pulls = np.zeros(slopes_bar.shape, dtype=np.result_type(y, float)), {}
-    for j in used[used <= last]:
-        slopes[j], pulls[j] = field.at(t + method.c[j] * h, y + h * (method.a[j, :j] @ slopes[:j]))
+    for j in range(last + 1):
+        if wanted[j] or method.needed[j]:
+            slopes[j], pulls[j] = field.at(t + method.c[j] * h, y + h * (method.a[j, :j] @ slopes[:j]))
     moved, total = np.zeros_like(slopes[0]), Outside()
     for j in reversed(list(pulls)):
-        if np.any(slopes_bar[j]):
+        if wanted[j] or np.any(slopes_bar[j]):
             stage_bar, outside = pulls[j](slopes_bar[j])
-            slopes_bar[:j] += h * np.outer(method.a[j, :j], stage_bar)
+            slopes_bar[:j] += (h * method.a[j, :j, None]) * stage_bar
             moved, total = moved + stage_bar, total + outside
-    return moved, total
+    return moved, total, np.linalg.norm(moved)
 
 
-def _implicit(field: Field, steps: Steps, method: Tableau, i: int, slopes_bar: Any) -> tuple[Any, Outside]:
+def _implicit(
+    field: Field, steps: Steps, method: Tableau, step: tuple[Any, Any, Any], slopes_bar: Any
+) -> tuple[Any, Outside, Any]:
     """One step of a collocation method: the adjoint of the linear system of its stages."""
-    t, h = steps.t[i], steps.t[i + 1] - steps.t[i]
+    t, h, _ = step
     stages, size = slopes_bar.shape
-    assert steps.between is not None
     states = steps.between(t + method.c * h).T
     pulls = [field.at(t + c * h, y)[1] for c, y in zip(method.c, states, strict=True)]
     unit = np.eye(size)
@@ -107,6 +174,31 @@ def _implicit(field: Field, steps: Steps, method: Tableau, i: int, slopes_bar: A
     coupling = np.einsum("lj,lba->jalb", h * method.a, jacobians).reshape(stages * size, -1)
     slopes = np.linalg.solve(np.eye(stages * size) - coupling, slopes_bar.ravel()).reshape(stages, size)
     moved, total = np.einsum("jba,jb->a", jacobians, slopes), Outside()
-    for pull, ct in zip(pulls, slopes, strict=True):
-        total = total + pull(ct)[1]
-    return moved, total
+    if any(field.f.wanted):
+        for pull, ct in zip(pulls, slopes, strict=True):
+            total = total + pull(ct)[1]
+    return moved, total, np.linalg.norm(np.einsum("jba,jb->a", jacobians, slopes_bar))
+
+
+def coarser(field: Field, steps: Steps, method: Tableau, tolerance: Callable[[Any], Any]) -> Steps:
+    """As few steps as the collocation needs, if the solution came from a method with many small ones.
+
+    Steps are joined as long as the states between them solve the equations of the collocation to the tolerance.
+    """
+    chosen, i, count = [0], 0, 1
+    last = len(steps.t) - 1
+    while i < last:
+        count = min(count, last - i)
+        while count > 1 and not _solves(field, steps, method, tolerance, steps.t[i], steps.t[i + count]):
+            count //= 2
+        i += count
+        chosen.append(i)
+        count *= 2
+    return Steps(steps.t[chosen], steps.y[chosen], steps.between)
+
+
+def _solves(field: Field, steps: Steps, method: Tableau, tolerance: Callable[[Any], Any], start: Any, end: Any) -> bool:
+    h = end - start
+    states = steps.between(start + np.append(0.0, method.c) * h).T
+    slopes = np.stack([field.slope(start + c * h, y) for c, y in zip(method.c, states[1:], strict=True)])
+    return bool(np.all(np.abs(states[1:] - states[0] - h * (method.a @ slopes)) <= tolerance(states[0])))

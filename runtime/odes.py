@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.adjoint import Field, Steps, adjoint
+from adcompiler.runtime.adjoint import Adjoint, Field, Outputs, Steps, coarser
 from adcompiler.runtime.callbacks import Outside, shaped
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.tableaus import Tableau, explicit, radau
@@ -27,7 +28,7 @@ def tableau_of(method: Any, integrate: Any) -> Tableau | None:
 
 
 def solution_back(
-    field: Field, sol: Any, tableau: Tableau, again: Callable[[], Any], chosen: bool
+    field: Field, sol: Any, tableau: Tableau, again: Callable[[], Any], tolerances: tuple[Any, Any], chosen: bool
 ) -> Callable[[Any, Any, bool], tuple[Any, Any, Any, Outside]]:
     """From the cotangents of `sol.y` and `sol.t` to those of the start, of the times, of the first time, and outside.
 
@@ -38,10 +39,13 @@ def solution_back(
 
     def back(y_bar: Any, t_bar: Any, timed: bool) -> tuple[Any, Any, Any, Outside]:
         rows = np.zeros_like(states) if y_bar is None else np.asarray(y_bar).T
-        steps = Steps(times, states, None) if not chosen and not tableau.implicit else _steps(again())
-        if len(steps.t) < 2:
+        if len(times) < 2 and not chosen:
             return rows.sum(0), t_bar, None, Outside()
-        start_bar, outside = adjoint(field, steps, tableau, times, rows)
+        dense = functools.cache(again)
+        steps = Steps(times, states, lambda t: dense().sol(t))
+        if chosen or tableau.implicit:
+            steps = _steps(field, dense(), tableau, tolerances)
+        start_bar, outside = Adjoint(field, steps, tableau, np.min(tolerances[0])).run(Outputs(times, rows))
         if not timed:
             return start_bar, None, None, outside
         times_bar = _times_bar(field, times, states, rows)
@@ -54,7 +58,7 @@ def solution_back(
 
 
 def path_back(
-    field: Field, times: Any, states: Any, tableau: Tableau, again: Callable[[], Any]
+    field: Field, times: Any, states: Any, again: Callable[[], Any], tableau: Tableau, tolerances: tuple[Any, Any]
 ) -> Callable[[Any, bool], tuple[Any, Any, Outside]]:
     """From the cotangent of the states at given times, the first of them at the start; see `solution_back`."""
     states = np.array(states)
@@ -63,7 +67,8 @@ def path_back(
         rows = np.asarray(rows)
         if len(times) < 2 or times[0] == times[-1]:
             return rows.sum(0), np.zeros_like(times) if timed else None, Outside()
-        start_bar, outside = adjoint(field, _steps(again()), tableau, times, rows)
+        steps = _steps(field, again(), tableau, tolerances)
+        start_bar, outside = Adjoint(field, steps, tableau, np.min(tolerances[0])).run(Outputs(times, rows))
         if not timed:
             return start_bar, None, outside
         times_bar = _times_bar(field, times, states, rows)
@@ -73,8 +78,12 @@ def path_back(
     return back
 
 
-def _steps(sol: Any) -> Steps:
-    return Steps(np.array(sol.t), np.array(sol.y).T, sol.sol)
+def _steps(field: Field, sol: Any, tableau: Tableau, tolerances: tuple[Any, Any]) -> Steps:
+    """The steps of a solution with states in between; fewer, if the method is implicit and does not need them all."""
+    steps = Steps(np.array(sol.t), np.array(sol.y).T, sol.sol)
+    if not tableau.implicit:
+        return steps
+    return coarser(field, steps, tableau, lambda y: tolerances[1] + tolerances[0] * np.abs(y))
 
 
 def _times_bar(field: Field, times: Any, states: Any, rows: Any) -> Any:
