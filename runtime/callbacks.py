@@ -79,6 +79,8 @@ def flat(value: Any) -> Any:
 
 def shaped(vector: Any, like: Any) -> Any:
     """A vector as the cotangent of `like`: a number, an array, or a list or tuple (of lists) of numbers."""
+    if type(like) is np.ndarray:
+        return vector if like.shape == vector.shape else np.reshape(vector, like.shape)
     if isinstance(like, list | tuple):
         sizes = [np.size(entry) for entry in like]
         pieces = np.split(vector, np.cumsum(sizes)[:-1])
@@ -90,6 +92,8 @@ def shaped(vector: Any, like: Any) -> Any:
 
 def dense(ct: Any, like: Any) -> Any:
     """A cotangent as an array of the shape of its value, zeros if it is None."""
+    if type(ct) is np.ndarray and ct.shape == np.shape(like):
+        return ct
     return np.zeros(np.shape(like)) if ct is None else np.broadcast_to(np.asarray(ct), np.shape(like))
 
 

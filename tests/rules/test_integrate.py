@@ -5,7 +5,7 @@ import pytest
 from scipy import integrate
 
 from adcompiler import gradient, pullback
-from adcompiler.errors import NoRuleError
+from adcompiler.errors import DifferentiationError, NoRuleError
 from adcompiler.testing import Input, case, check_gradient, check_rule, complex_normal, normal
 
 
@@ -253,6 +253,30 @@ def test_stiff():
     expected = -np.sin(0.7) + (np.sin(0.7) + 0.7 * np.cos(0.7)) / 1000
     for method in ("Radau", "BDF", "LSODA"):
         np.testing.assert_allclose(gradient(program)(0.7, method), expected, atol=5e-6)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_start_at_rest(method):
+    """The solver takes ever wider steps there, and the derivative turns all the same: it is exp(10 A)."""
+    turn, rest = np.array([[0.0, 3.0], [-3.0, 0.0]]), np.array([1.0, 2.0])
+
+    def program(y0):
+        f = lambda t, y: turn @ (y - rest)
+        return integrate.solve_ivp(f, (0.0, 10.0), y0, method=method, rtol=1e-6, atol=1e-9).y[0, -1]
+
+    np.testing.assert_allclose(gradient(program)(rest), [np.cos(30.0), np.sin(30.0)], atol=5e-3)
+
+
+def test_too_stiff_for_an_explicit_method():
+    """At rest an explicit method steps over what decays fast; the adjoint divides its steps, or says so."""
+
+    def program(y0, rate):
+        f = lambda t, y: -rate * (y - 1.0)
+        return integrate.solve_ivp(f, (0.0, 10.0), y0).y[0, -1]
+
+    np.testing.assert_allclose(gradient(program)(np.ones(1), 30.0), 0.0, atol=1e-2)
+    with pytest.raises(DifferentiationError, match="smaller steps"):
+        gradient(program)(np.ones(1), 1e9)
 
 
 def test_many_parameters():
