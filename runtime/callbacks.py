@@ -23,7 +23,7 @@ class Outside(NamedTuple):
     function: Any = None
     arguments: Any = None
 
-    def __add__(self, other: Any) -> Outside:  # type: ignore[override]
+    def __add__(self, other: Any) -> Outside:
         """The sum of two, entry by entry."""
         return Outside(accumulate(self.function, other.function), accumulate(self.arguments, other.arguments))
 

@@ -168,6 +168,9 @@ class Fit:
     def __init__(self, config: Any, f: Any, data: tuple[Any, Any, Any], wanted: tuple[bool, ...]) -> None:
         self.config = config
         self.f = frozen(f)
+        self.xdata: Any
+        self.ydata: Any
+        self.sigma: Any
         self.xdata, self.ydata, self.sigma = (None if d is None else np.array(d, dtype=float) for d in data)
         self.wanted = wanted
         self.root = np.linalg.cholesky(self.sigma) if np.ndim(self.sigma) == 2 else None
