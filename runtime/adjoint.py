@@ -7,6 +7,7 @@ derivative are divided. Solutions of multistep methods are differentiated as tho
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -143,7 +144,7 @@ class Adjoint:
             between, total = self.twice(t, h, y, state, outputs, lambda *half: self.step(*half)[:2])
             if np.linalg.norm(between - start) <= self.tolerance * scale:
                 return between, total
-        return self.twice(t, h, y, state, outputs, lambda *half: self.checked(*half, depth=depth - 1))
+        return self.twice(t, h, y, state, outputs, functools.partial(self.checked, depth=depth - 1))
 
     def twice(self, t: Any, h: Any, y: Any, state: Any, outputs: Outputs, take: Any) -> tuple[Any, Outside]:
         """A step as two, the later one first."""
