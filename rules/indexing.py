@@ -1,20 +1,16 @@
 """Rules for reading elements of arrays, and for choosing them from several."""
 
 import operator
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.choices import along_rows, along_rows_bars, choice_bars, pieces, pieces_bars
+from adcompiler.runtime.choices import choice_bars
 from adcompiler.runtime.conversion import varies
 from adcompiler.runtime.layout import layout
 from adcompiler.runtime.ordering import placed, take_along_axis_bar, take_bar
 from adcompiler.runtime.scatter import scatter
 from adcompiler.runtime.shapes import shape
-
-FUNCTIONS: Any = Callable
 
 # Elements at an index
 
@@ -114,34 +110,5 @@ def select(condlist, choicelist, default=0):
     def pullback(y_bar):
         default_bar = choice_bars(y_bar, chosen - len(given[1]), last)[0] if default_varies else None
         return None, choice_bars(y_bar, chosen, given), default_bar
-
-    return y, pullback
-
-
-@rrule(np.piecewise, result="fresh", kind="number", accepts=(list, tuple), flat=("condlist",))
-def piecewise(x, condlist, funclist, *args, config):
-    """Opaque: there are as many pieces as the list has, numbers or functions of the elements of `x`."""
-    y, found = pieces(x, condlist, funclist, args, config.rrule_via_ad)
-    x_shape, y_dtype = shape(x), y.dtype
-
-    def pullback(y_bar):
-        x_bar, functions_bar, args_bar = pieces_bars(y_bar, found, x_shape, y_dtype, len(args))
-        return x_bar, None, functions_bar, args_bar
-
-    return y, pullback
-
-
-# Functions of rows
-
-
-@rrule(np.apply_along_axis, result="fresh", kind="array", accepts=(FUNCTIONS,))
-def apply_along_axis(func1d, axis, arr, *args, config):
-    """Opaque: there are as many calls as there are rows."""
-    y, found = along_rows(func1d, axis, arr, args, config.rrule_via_ad)
-    arr_shape = shape(arr)
-
-    def pullback(y_bar):
-        function_bar, arr_bar, args_bar = along_rows_bars(y_bar, found, axis, arr_shape, len(args))
-        return function_bar, None, arr_bar, args_bar
 
     return y, pullback

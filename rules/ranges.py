@@ -133,14 +133,3 @@ def vander(x, N=None, increasing=False):
         return vander_bar(y_bar, x, increasing), None, None
 
     return y, pullback
-
-
-@rrule(np.fromfunction, kind="unknown", accepts=(FUNCTIONS,), flat=("shape",))
-def fromfunction(function, shape, *, dtype=float, config):
-    """Opaque: what varies is what the function has captured."""
-    y, back = config.rrule_via_ad(function, *np.indices(shape, dtype=dtype))
-
-    def pullback(y_bar):
-        return back(y_bar)[0], None, None
-
-    return y, pullback

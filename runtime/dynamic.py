@@ -31,6 +31,7 @@ from adcompiler.runtime.members import (
     has_plain_fields,
     is_constant_of_class,
     is_field,
+    is_item_as_attribute,
     is_named_tuple,
     member,
 )
@@ -121,6 +122,8 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
             return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
         if has_plain_fields(type(f)) and isinstance(called, types.FunctionType) and not foreign_module(called):
             return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
+        if _refusal(called):
+            raise no_rule(called, [], _refusal(called))
         captures = isinstance(f, types.FunctionType) and not all(map(_is_constant, f.__closure__ or ()))
         made = isinstance(f, type) and has_plain_fields(f)
         if (captures and wanted[0]) or made or isinstance(f, functools.partial):
@@ -183,7 +186,7 @@ def _attribute(obj: Any, name: str) -> Resolved:
         key = array_member(name)
         return _plain(getattr, 3) if _is_inert(key) else _from_object(_by_key(key, (True,), (obj,), {}))
     found = member(cls, name)
-    if found is ABSENT and isinstance(obj, dict) and is_plain_container(obj) and getattr(obj, name) is obj.get(name):
+    if is_item_as_attribute(obj, name, found):
         return Resolved(_load, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))
     if not has_plain_fields(cls):
         raise no_rule(getattr, [obj])

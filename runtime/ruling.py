@@ -40,7 +40,9 @@ class Config:
         """As `rrule_via_ad`, where only some cotangents are `wanted`; the others are None."""
         return self.prepared(wanted, f, *args, **kwargs)(*args, **kwargs)
 
-    def prepared(self, wanted: tuple[bool, ...], f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    def prepared(
+        self, wanted: tuple[bool, ...], f: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Callable[..., tuple[Any, Callable[[Any], Any]]]:
         """The function that does what `vjp` does, for many calls with arguments of the types of these."""
         on = tuple(w and not is_constant(v) for w, v in zip(wanted, (f, *args, *kwargs.values()), strict=True))
         found = self.resolve(on, f, *args, **kwargs)

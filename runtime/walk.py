@@ -62,7 +62,7 @@ _MANY = 16
 
 def holds_only(items: Collection[Any], types: frozenset[type]) -> bool:
     """Whether all of very many items are of these exact types: asked at once, not one by one."""
-    return len(items) > _MANY and types.issuperset(map(type, items))
+    return hasattr(items, "__len__") and len(items) > _MANY and types.issuperset(map(type, items))
 
 
 def is_array(value: Any) -> bool:

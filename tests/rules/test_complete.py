@@ -9,7 +9,7 @@ import pytest
 
 import adcompiler.rules  # noqa: F401  (registers all rules)
 from adcompiler.rules.registry import all_rules, key_name, lookup
-from tests.rules import test_random
+from tests.rules import test_callbacks, test_integrate, test_optimize, test_random
 
 FOLDER = Path(__file__).parent
 
@@ -25,10 +25,10 @@ def cases():
         yield from getattr(module, "CASES", ())
 
 
-# `check_rule` cannot copy an iterator, nor have a generator give the same numbers twice. Functions of functions need
-# the compiler, and test_indexing.py has tests for them, test_joining.py for np.r_ and for a name that is deprecated.
-BY_HAND = {np.ndarray.flat, *test_random.BY_HAND}
-BY_HAND |= {np.piecewise, np.apply_along_axis, np.fromfunction, type(np.r_).__getitem__}
+# `check_rule` cannot copy an iterator, nor have a generator give the same numbers twice, nor move a function; of np.r_
+# and a name that is deprecated test_joining.py has tests.
+FILES = test_random, test_callbacks, test_integrate, test_optimize
+BY_HAND = {np.ndarray.flat, type(np.r_).__getitem__}.union(*(file.BY_HAND for file in FILES))
 BY_HAND |= {np.row_stack} if hasattr(np, "row_stack") else set()
 TESTED = {case.key for case in cases()} | BY_HAND
 
