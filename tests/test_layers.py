@@ -17,7 +17,7 @@ ALLOWED = {
 }
 THIRD_PARTY = {
     "adcompiler": {"numpy", "gast", "astor"},
-    "adcompiler.rules": {"numpy", "scipy"},
+    "adcompiler.rules": {"numpy", "scipy", "cupy", "cupyx"},
     "adcompiler.runtime": {"numpy"},
 }
 

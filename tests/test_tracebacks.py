@@ -17,7 +17,7 @@ def refused(x):
 
 
 def refused_at_run_time(x):
-    functions = [np.unwrap, np.sin]
+    functions = [np.ma.median, np.sin]
     return np.sum(functions[len(x) - 3](x))
 
 
