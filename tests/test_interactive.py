@@ -420,10 +420,9 @@ class TestNoText:
         ("make", "words"),
         [
             (functools.lru_cache, ("cache",)),
-            (np.vectorize, ("np.vectorize", "whole arrays")),
             (gradient, ("erivatives of derivatives", "pass the result")),
         ],
-        ids=["lru_cache", "vectorize", "transform"],
+        ids=["lru_cache", "transform"],
     )
     def test_calls_of_it(self, make, words):
         """Inside a function, whether it is known when compiling or not; the line is shown."""
