@@ -67,7 +67,6 @@ class ActiveValues(Unfollowed):
         if isinstance(value.callee, InertCall | Iteration):
             self.refuse_hidden(value, active, stmt)
             return False
-        self.refuse_text(value, stmt)
         on = [self.atom(a, active) for a in value.args]
         if not any(on) and not self.may_read_places(value):
             return False

@@ -131,7 +131,7 @@ def _compile_call(function: Any, wanted: tuple[bool, ...], args: Any, kwargs: An
         flat = {n: p if isinstance(p, tuple) else (p,) for n, p in bound.items()}
         on = frozenset(n for n, ps in flat.items() if any(isinstance(p, int) and wanted[p] for p in ps))
         finisher = functools.partial(shared_finisher if shared else call_finisher, bound, len(wanted))
-        variants = store[key] = Variants(function, lambda *_: on, finisher, False)
+        variants = store[key] = Variants(function, lambda *_: on, finisher, False, inner=True)
     return variants(*args, **kwargs)
 
 

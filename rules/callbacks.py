@@ -13,7 +13,7 @@ refused(
 )
 
 
-@rrule(np.vectorize, kind="anything", accepts=(object,))
+@rrule(np.vectorize, result="fresh", kind="unknown", accepts=(object,))
 def vectorize(pyfunc=np._NoValue, otypes=None, doc=None, excluded=None, cache=False, signature=None):
     y = np.vectorize(pyfunc, otypes, doc, excluded, cache, signature)
 
@@ -24,7 +24,7 @@ def vectorize(pyfunc=np._NoValue, otypes=None, doc=None, excluded=None, cache=Fa
     return y, pullback
 
 
-@rrule(np.vectorize.__call__, kind="anything", accepts=(object,))
+@rrule(np.vectorize.__call__, result="fresh", kind="unknown", accepts=(object,))
 def vectorized(self, /, *args, config, **kwargs):
     call = Vectorized(config, self, args, kwargs)
 
@@ -35,7 +35,7 @@ def vectorized(self, /, *args, config, **kwargs):
     return call.value, pullback
 
 
-@rrule(np.apply_along_axis, kind="anything", accepts=(object,))
+@rrule(np.apply_along_axis, result="fresh", kind="unknown", accepts=(object,))
 def apply_along_axis(func1d, axis, arr, *args, config, **kwargs):
     f = Recorder(config, func1d, lambda _: (True,) * (2 + len(args) + len(kwargs)))
     y = np.apply_along_axis(f, axis, arr, *args, **kwargs)
@@ -47,7 +47,7 @@ def apply_along_axis(func1d, axis, arr, *args, config, **kwargs):
     return y, pullback
 
 
-@rrule(np.apply_over_axes, kind="anything", accepts=(object,))
+@rrule(np.apply_over_axes, result="fresh", kind="unknown", accepts=(object,))
 def apply_over_axes(func, a, axes, *, config):
     f = Recorder(config, func, lambda _: (True, True, False))
     y = np.apply_over_axes(f, a, axes)
@@ -59,7 +59,7 @@ def apply_over_axes(func, a, axes, *, config):
     return y, pullback
 
 
-@rrule(np.piecewise, kind="anything", accepts=(object,))
+@rrule(np.piecewise, result="fresh", kind="unknown", accepts=(object,))
 def piecewise(x, condlist, funclist, *args, config, **kw):
     call = Pieces(config, x, condlist, funclist, args, kw)
 
@@ -70,7 +70,7 @@ def piecewise(x, condlist, funclist, *args, config, **kw):
     return call.value, pullback
 
 
-@rrule(np.fromfunction, kind="anything", accepts=(object,))
+@rrule(np.fromfunction, result="fresh", kind="unknown", accepts=(object,))
 def fromfunction(function, shape, *, dtype=float, config, **kwargs):
     indices = tuple(np.indices(shape, dtype=dtype))
     wanted = (True, *(False for _ in indices), *(True for _ in kwargs))

@@ -29,7 +29,7 @@ refused(
 )
 
 
-@rrule(integrate.quad, kind="anything", accepts=(object,))
+@rrule(integrate.quad, result="fresh", kind="unknown", accepts=(object,))
 def quad(
     func,
     a,
@@ -80,7 +80,7 @@ def quad(
     return y, pullback
 
 
-@rrule(integrate.quad_vec, kind="anything", accepts=(object,))
+@rrule(integrate.quad_vec, result="fresh", kind="unknown", accepts=(object,))
 def quad_vec(
     f,
     a,
@@ -119,7 +119,7 @@ def quad_vec(
     return y, pullback
 
 
-@rrule(integrate.fixed_quad, kind="anything", accepts=(object,))
+@rrule(integrate.fixed_quad, result="fresh", kind="unknown", accepts=(object,))
 def fixed_quad(func, a, b, args=(), n=5, *, needs, config):
     y = integrate.fixed_quad(func, a, b, args, n)
     f = Callback(config, func, args, (needs[0], needs[3]))
@@ -137,7 +137,7 @@ def fixed_quad(func, a, b, args=(), n=5, *, needs, config):
 # Differential equations
 
 
-@rrule(integrate.solve_ivp, kind="anything", accepts=(object,))
+@rrule(integrate.solve_ivp, result="fresh", kind="unknown", accepts=(object,))
 def solve_ivp(
     fun,
     t_span,
@@ -197,7 +197,7 @@ def solve_ivp(
     return sol, pullback
 
 
-@rrule(integrate.odeint, kind="anything", accepts=(object,))
+@rrule(integrate.odeint, result="fresh", kind="unknown", accepts=(object,))
 def odeint(
     func,
     y0,

@@ -38,7 +38,7 @@ refused(
 )
 
 
-@rrule(optimize.Bounds, kind="anything")
+@rrule(optimize.Bounds, result="fresh", kind="unknown")
 def bounds(lb=-np.inf, ub=np.inf, keep_feasible=False):
     y = optimize.Bounds(lb, ub, keep_feasible)
 
@@ -52,7 +52,7 @@ def bounds(lb=-np.inf, ub=np.inf, keep_feasible=False):
 # One equation with one unknown
 
 
-@rrule(optimize.brentq, kind="anything", accepts=(object,))
+@rrule(optimize.brentq, result="fresh", kind="unknown", accepts=(object,))
 def brentq(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
     y = optimize.brentq(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
     back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "brentq")
@@ -64,7 +64,7 @@ def brentq(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=Fals
     return y, pullback
 
 
-@rrule(optimize.brenth, kind="anything", accepts=(object,))
+@rrule(optimize.brenth, result="fresh", kind="unknown", accepts=(object,))
 def brenth(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
     y = optimize.brenth(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
     back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "brenth")
@@ -76,7 +76,7 @@ def brenth(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=Fals
     return y, pullback
 
 
-@rrule(optimize.ridder, kind="anything", accepts=(object,))
+@rrule(optimize.ridder, result="fresh", kind="unknown", accepts=(object,))
 def ridder(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
     y = optimize.ridder(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
     back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "ridder")
@@ -88,7 +88,7 @@ def ridder(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=Fals
     return y, pullback
 
 
-@rrule(optimize.bisect, kind="anything", accepts=(object,))
+@rrule(optimize.bisect, result="fresh", kind="unknown", accepts=(object,))
 def bisect(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
     y = optimize.bisect(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
     back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "bisect")
@@ -100,7 +100,7 @@ def bisect(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=Fals
     return y, pullback
 
 
-@rrule(optimize.toms748, kind="anything", accepts=(object,))
+@rrule(optimize.toms748, result="fresh", kind="unknown", accepts=(object,))
 def toms748(f, a, b, args=(), k=1, xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
     y = optimize.toms748(f, a, b, args, k, xtol, rtol, maxiter, full_output, disp)
     back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "toms748")
@@ -112,7 +112,7 @@ def toms748(f, a, b, args=(), k=1, xtol=XTOL, rtol=RTOL, maxiter=100, full_outpu
     return y, pullback
 
 
-@rrule(optimize.newton, kind="anything", accepts=(object,))
+@rrule(optimize.newton, result="fresh", kind="unknown", accepts=(object,))
 def newton(
     func,
     x0,
@@ -139,7 +139,7 @@ def newton(
     return y, pullback
 
 
-@rrule(optimize.root_scalar, kind="anything", accepts=(object,))
+@rrule(optimize.root_scalar, result="fresh", kind="unknown", accepts=(object,))
 def root_scalar(
     f,
     args=(),
@@ -170,7 +170,7 @@ def root_scalar(
 # Systems
 
 
-@rrule(optimize.root, kind="anything", accepts=(object,))
+@rrule(optimize.root, result="fresh", kind="unknown", accepts=(object,))
 def root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, options=None, *, needs, config):
     y = optimize.root(fun, x0, args, method, jac, tol, callback, options)
     back = system_root(Callback(config, fun, args, (needs[0], needs[2])), y.x, several=jac is True)
@@ -182,7 +182,7 @@ def root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, opt
     return y, pullback
 
 
-@rrule(optimize.fsolve, kind="anything", accepts=(object,))
+@rrule(optimize.fsolve, result="fresh", kind="unknown", accepts=(object,))
 def fsolve(
     func,
     x0,
@@ -211,7 +211,7 @@ def fsolve(
     return y, pullback
 
 
-@rrule(optimize.fixed_point, kind="anything", accepts=(object,))
+@rrule(optimize.fixed_point, result="fresh", kind="unknown", accepts=(object,))
 def fixed_point(func, x0, args=(), xtol=1e-8, maxiter=500, method="del2", *, needs, config):
     y = optimize.fixed_point(func, x0, args, xtol, maxiter, method)
     back = system_root(Callback(config, func, args, (needs[0], needs[2])), y, shift=1.0)
@@ -226,7 +226,7 @@ def fixed_point(func, x0, args=(), xtol=1e-8, maxiter=500, method="del2", *, nee
 # Minima
 
 
-@rrule(optimize.minimize, kind="anything", accepts=(object,))
+@rrule(optimize.minimize, result="fresh", kind="unknown", accepts=(object,))
 def minimize(
     fun,
     x0,
@@ -268,7 +268,7 @@ def minimize(
     return y, pullback
 
 
-@rrule(optimize.minimize_scalar, kind="anything", accepts=(object,))
+@rrule(optimize.minimize_scalar, result="fresh", kind="unknown", accepts=(object,))
 def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=None, options=None, *, needs, config):
     """As `minimize`; the bounds are of the search, and a minimum at one of them does not move."""
     y = optimize.minimize_scalar(fun, bracket, bounds, args, method, tol, options)
@@ -287,7 +287,7 @@ def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=No
 # Least squares
 
 
-@rrule(optimize.least_squares, kind="anything", accepts=(object,))
+@rrule(optimize.least_squares, result="fresh", kind="unknown", accepts=(object,))
 def least_squares(
     fun,
     x0,
@@ -337,7 +337,7 @@ def least_squares(
     return y, pullback
 
 
-@rrule(optimize.curve_fit, kind="anything", accepts=(object,))
+@rrule(optimize.curve_fit, result="fresh", kind="unknown", accepts=(object,))
 def curve_fit(
     f,
     xdata,

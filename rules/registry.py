@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from adcompiler.rules.twins import numpy_twin
 from adcompiler.runtime.shapes import conj, fit, shape
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -22,10 +23,11 @@ Key = Hashable
 RESULTS = (None, "fresh", "view", "same")
 RULE_KINDS = frozenset(
     "elementwise elementwise_real elementwise_complex where scalar scalar_complex scalar_real reduction reduction_real "
-    "like array array_real array1 array2 transpose matmul getitem reshape stack concatenate broadcast_to expand_dims "
-    "number int bool index tuple other anything".split()
+    "like array array_real array_complex array1 array2 same_rank_real same_rank_complex transpose matmul getitem "
+    "reshape stack concatenate broadcast_to expand_dims number int bool index tuple list cast unknown other ufunc "
+    "eig eigh lstsq qr slogdet svd".split()
 )
-NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "object"}
+NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "text", "whole"}
 
 # Parameters that the caller of a rule fills in, not the user.
 RULE_OPTIONS = ("needs", "config")
@@ -163,7 +165,9 @@ def scalar_rule(
 def non_differentiable(*keys: Key, kind: str | None = None) -> None:
     """Declare that the results of the functions `keys` carry no derivative, whatever the arguments.
 
-    `kind` names the kind of the results. What a user declares replaces an earlier rule of the same function.
+    `kind` names the kind of the results: ``"text"`` of functions that make text of their arguments (it is an error to
+    make a number of that again), ``"whole"`` of those that make a whole number even of text. What a user declares
+    replaces an earlier rule of the same function.
     """
     _check_keys("non_differentiable", keys)
     _check_declaration(None, kind, NON_DIFFERENTIABLE_KINDS)
@@ -227,7 +231,7 @@ def lookup(key: Any, arg_types: Sequence[type] = ()) -> tuple[Rule, ...]:
     except TypeError:  # unhashable, so it cannot have been registered
         return ()
     if rules is None:
-        twin = _numpy_twin(key)
+        twin = numpy_twin(key)
         return () if twin is None else lookup(twin, arg_types)
     excluded = _opt_outs.get(key)
     if excluded is not None and any(issubclass(t, excluded) for t in arg_types):
@@ -243,7 +247,7 @@ def is_non_differentiable(key: Any) -> NonDiff | None:
     except TypeError:
         return None
     if found is None:
-        twin = _numpy_twin(key)
+        twin = numpy_twin(key)
         return None if twin is None else _non_differentiable.get(twin)
     return found
 
@@ -256,7 +260,7 @@ def refusal(key: Any) -> str | None:
     except TypeError:
         return None
     if found is None:
-        twin = _numpy_twin(key)
+        twin = numpy_twin(key)
         return None if twin is None else _refused.get(twin)
     return found
 
@@ -289,6 +293,8 @@ def key_name(key: Any) -> str:
     if name is None:
         return repr(key)
     owner = getattr(key, "__objclass__", None)
+    if isinstance(getattr(key, "__self__", None), np.ufunc):
+        return f"{key_name(key.__self__)}.{name}"
     place = owner.__name__ if owner is not None else getattr(key, "__module__", None)
     return f"{place.lstrip('_')}.{getattr(key, '__qualname__', name) if owner is None else name}" if place else name
 
@@ -334,7 +340,7 @@ def _check_not_built_in(keys: tuple[Key, ...], general: bool = False) -> None:
         ruled = any(rule.builtin for rule in _rules.get(key, ()))
         if key in _non_differentiable or key in _refused or (ruled and not general):
             raise ValueError(f"{key_name(key)} is already registered; put all keys of one operation on one rule")
-        if general and not ruled:
+        if general and not _rules.get(key):
             raise ValueError(f"{key_name(key)} has no rule yet, which a general one would come after")
 
 
@@ -405,19 +411,3 @@ def _scalar_function(keys: tuple[Any, ...], partials: tuple[Callable[..., Any], 
         return y, pullback
 
     return function
-
-
-def _numpy_twin(key: Any) -> Any:
-    """The NumPy function or ndarray method that a CuPy one stands for, or None. Never imports CuPy."""
-    if "cupy" not in sys.modules:
-        return None
-    owner = getattr(key, "__objclass__", None)
-    if owner is not None:
-        return getattr(np.ndarray, key.__name__, None) if owner.__module__.startswith("cupy") else None
-    name = str(getattr(key, "__name__", "")).removeprefix("cupy_")
-    for module in (np, np.linalg, np.fft):
-        other = sys.modules.get(module.__name__.replace("numpy", "cupy", 1))
-        # By identity: a helper of CuPy that happens to share a name is not the public function.
-        if name and getattr(other, name, None) is key:
-            return getattr(module, name, None)
-    return None

@@ -16,7 +16,15 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.containers import one_item
-from adcompiler.runtime.domain import NUMBERS, foreign_module, gives_way, is_domain, is_plain_container
+from adcompiler.runtime.domain import (
+    NUMBERS,
+    array_member,
+    foreign_module,
+    gives_way,
+    is_domain,
+    is_plain_container,
+    unwrapped,
+)
 from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.members import (
     ABSENT,
@@ -29,8 +37,9 @@ from adcompiler.runtime.members import (
 )
 from adcompiler.runtime.missing import no_rule, refused_call
 from adcompiler.runtime.moves import moved
-from adcompiler.runtime.ruling import aligned, first_that_takes, options_of
-from adcompiler.runtime.tangents import Thunk
+from adcompiler.runtime.ruling import aligned, cotangents_of, first_that_takes, options_of, value_and_pullback
+from adcompiler.runtime.text import CARRIERS, TEXT, makes_text, refuse_text
+from adcompiler.runtime.walk import is_array
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
 _lookup: Callable[[Any, tuple[type, ...]], tuple[Any, ...]]
@@ -41,13 +50,19 @@ _compile: Callable[..., Any]
 _ARITHMETIC = (operator.add, operator.mul, operator.sub, operator.truediv, operator.mod, operator.pow, operator.matmul)
 # Functions that call a closure or partial, by its code or type.
 _callers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-_AUGMENTED = {
+AUGMENTED = {
     operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul,
     operator.itruediv: operator.truediv, operator.ipow: operator.pow, operator.imatmul: operator.matmul,
     operator.ifloordiv: operator.floordiv, operator.imod: operator.mod,
 }  # fmt: skip
 _JOINING = (operator.add, operator.mul, operator.or_)
-_OPAQUE = (type, types.ModuleType, types.BuiltinFunctionType, np.ufunc)  # callables that hold no values
+_OPAQUE = (
+    type,
+    types.ModuleType,
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    np.ufunc,
+)  # callables that hold no values
 
 
 def connect(lookup: Any, is_inert: Any, refusal: Any, compile_: Any) -> None:
@@ -83,15 +98,17 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
     count = 1 + len(args) + len(kwargs)
     if not any(wanted):
         return _plain(f, count)
-    f = getattr(f, "__adcompiler_function__", f)
+    f = unwrapped(f)
     if f is getattr:
         return _attribute(*args)
     for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
         if mark:
             _check_tangible(value)
     owner = getattr(f, "__self__", None)
-    if isinstance(f, types.BuiltinMethodType) and isinstance(owner, np.ndarray | np.generic):
-        key = getattr(np.ndarray, f.__name__, f)
+    if isinstance(f, types.BuiltinMethodType) and isinstance(owner, TEXT):
+        return _plain(f, count)  # text that is made of text
+    if isinstance(f, types.BuiltinMethodType) and is_array(owner):
+        key = array_member(f.__name__) or f
         return _without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
     if isinstance(f, types.BuiltinMethodType) and type(owner) in (list, tuple, dict):
         found = _method(owner, f.__name__, wanted)
@@ -165,8 +182,9 @@ def _attribute(obj: Any, name: str) -> Resolved:
         return Resolved(
             lambda obj, name: inner.forward(obj, position), lambda saved, y_bar: (None, *inner.backward(saved, y_bar))
         )
-    if isinstance(obj, np.ndarray | np.generic | float | complex):
-        return _from_object(_by_key(getattr(np.ndarray, name, None), (True,), (obj,), {}))
+    if isinstance(obj, float | complex) or is_array(obj):
+        key = array_member(name)
+        return _plain(getattr, 3) if _is_inert(key) else _from_object(_by_key(key, (True,), (obj,), {}))
     found = member(cls, name)
     if is_item_as_attribute(obj, name, found):
         return Resolved(_load, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))
@@ -263,18 +281,22 @@ def _by_key(  # noqa: C901  one case per operation
 ) -> Resolved:
     """The derivative by rule, by source, or not at all; `backward` gives one cotangent per argument and keyword."""
     count = len(args) + len(kwargs)
-    if key in _AUGMENTED:
+    if key in AUGMENTED:
         if isinstance(args[0], list | dict):
             raise UnsupportedSyntaxError(
                 f"a {type(args[0]).__name__} that is only known at run time grows here\nMake a new one: `a = a + b`."
             )
         # `a += b` is an operation of its own where the class of `a` says so, and else `a = a + b`.
-        key = _AUGMENTED[key] if member(type(args[0]), f"__{key.__name__}__") is ABSENT or is_domain(args[0]) else key
+        key = AUGMENTED[key] if member(type(args[0]), f"__{key.__name__}__") is ABSENT or is_domain(args[0]) else key
     if (key in _JOINING and any(isinstance(a, list | tuple | dict) for a in args)) or key in (list, tuple, dict):
         roles = "p" if key is dict else "s"
         return _moving(key, "".join(roles if on else "-" for on in wanted[: len(args)]), len(kwargs))
-    if _is_inert(key):
+    declared = _is_inert(key)
+    if declared or makes_text(key, args):
+        if declared and declared.kind not in CARRIERS:
+            refuse_text(key, wanted, args, kwargs)
         return _plain(key, count)
+    refuse_text(key, wanted, args, kwargs)
     if key is operator.getitem and is_plain_container(args[0]):
         return _item(args[0])
     if key in _ARITHMETIC and any(isinstance(a, list | tuple | dict | str) for a in args):
@@ -387,8 +409,8 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
                 raise refused_call(key, error) from None
             found = rule.function(*bound.args, **bound.kwargs, **options_of(rule, wanted, args, kwargs, resolve_value))
             if found is not NotImplemented:
-                y, pullback = found
-                return y, (pullback, rule.signature, args, kwargs)
+                y, pullback = value_and_pullback(rule, found)
+                return y, (pullback, rule, args, kwargs)
         if isinstance(key, types.FunctionType) and not foreign_module(key):
             source = _by_source(key, wanted, args, kwargs)
             y, saved = source.forward(*args, **kwargs)
@@ -396,15 +418,12 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
         raise no_rule(key, [])
 
     def backward(saved: Any, y_bar: Any) -> Any:
-        pullback, signature, args, kwargs = saved
+        pullback, rule, args, kwargs = saved
         if y_bar is None:
             return (None,) * len(wanted)
-        if signature is None:
+        if rule is None:
             return pullback(args, y_bar)
-        cotangents = pullback(y_bar)
-        if isinstance(cotangents, Thunk):
-            cotangents = cotangents.value()
-        return aligned(signature, cotangents, wanted, args, kwargs)
+        return aligned(rule.signature, cotangents_of(rule, pullback, y_bar), wanted, args, kwargs)
 
     return Resolved(forward, backward, ruled=True)
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import home_of
 from adcompiler.runtime.errors import TangentError
 
 Shape = tuple[int, ...]
@@ -29,7 +30,10 @@ def shape(x: Any) -> Shape:
     found: Shape | None = getattr(x, "shape", None)
     if found is not None:
         return found
-    return np.shape(x) if isinstance(x, (list, tuple, np.flatiter)) else ()
+    if not isinstance(x, (list, tuple, np.flatiter)):
+        return ()
+    # NumPy would convert what is in the list, which an array on a device refuses.
+    return np.shape(x) if home_of(x) is np else (len(x), *shape(x[0]))
 
 
 def ndim(x: Any) -> int:
@@ -124,7 +128,7 @@ def kept_shape(shape: Shape, axis: Axis) -> Shape:
     """`shape` with length 1 along `axis` (an int, a tuple, or None for all): what a reduction with keepdims gives."""
     if axis is None or not shape:
         return (1,) * len(shape)
-    axes = {a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    axes = {a % len(shape) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))}
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 

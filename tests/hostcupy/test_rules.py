@@ -1,0 +1,54 @@
+"""Every rule on arrays of CuPy: the values and cotangents of NumPy, as arrays of CuPy, on the same device."""
+
+import cupy
+import numpy as np
+import pytest
+
+import adcompiler
+from adcompiler.runtime.project import materialize
+from adcompiler.vectors import close, leaves, random_like
+from tests.hostcupy.arrays import on_device, on_host
+from tests.hostcupy.calls import calls
+from tests.rules.test_inlined import called, expected, rule_of, write
+
+CALLS = list(calls())
+TOLERANCE = {"float16": 1e-2, "float32": 1e-4, "complex64": 1e-4}
+
+
+def tolerance(*values):
+    """What the dtypes in `values` allow."""
+    names = [x.dtype.name for value in values for x in leaves(value) if hasattr(x, "dtype")]
+    return max([1e-9, *(TOLERANCE.get(name, 0) for name in names)])
+
+
+def check_type(bar, x):
+    """`bar` is a cotangent in the place where `x` is: an array for an array, of the same shape and dtype."""
+    for entry, leaf in zip(leaves(bar), leaves(x), strict=True):
+        if isinstance(leaf, cupy.ndarray):
+            assert type(entry) is cupy.ndarray, f"a {type(entry)} for an array of CuPy"
+            assert (entry.shape, entry.dtype, entry.device) == (leaf.shape, leaf.dtype, leaf.device)
+
+
+@pytest.mark.parametrize("literal", [False, True], ids=["parameters", "literals"])
+@pytest.mark.parametrize("call", CALLS, ids=str)
+def test_rule(call, literal):
+    """A compiled call has the value and the cotangents that the rule has on NumPy's arrays."""
+    reason = call.not_taken()
+    if reason is not None:
+        pytest.skip(f"CuPy does not take the call: {reason}")
+    rule = rule_of(call.case)
+    found = write(call.device, rule, literal)
+    if found is None:
+        pytest.skip("every argument is a literal")
+    plain, _, written = found
+    values = list(written.values.values())
+    y, back = adcompiler.pullback(plain, *values)
+    wanted_y = write(call.case, rule, literal)
+    wanted = wanted_y[0](*wanted_y[2].values.values())
+    assert close(on_host(y), wanted, tolerance(wanted)), (y, wanted)
+    y_bar, bars = called(rule, call.case, lambda y: random_like(y, np.random.default_rng(5)))
+    wanted_bars = expected(wanted_y[2], bars)
+    for x, bar, wanted_bar in zip(values, back(on_device(y_bar)), wanted_bars, strict=True):
+        bar = materialize(bar, x)
+        check_type(bar, x)
+        assert close(on_host(bar), wanted_bar, tolerance(y, x)), (bar, wanted_bar)
