@@ -14,8 +14,8 @@ non_differentiable(np.floor, np.ceil, np.trunc, np.rint, np.fix, np.spacing, np.
 non_differentiable(np.greater, np.greater_equal, np.less, np.less_equal, np.equal, np.not_equal, kind="elementwise")
 non_differentiable(np.logical_and, np.logical_or, np.logical_xor, np.logical_not, kind="elementwise")
 non_differentiable(np.bitwise_and, np.bitwise_or, np.bitwise_xor, np.invert, kind="elementwise")
-non_differentiable(np.left_shift, np.right_shift, np.gcd, np.lcm, kind="elementwise")
-non_differentiable(np.isfinite, np.isinf, np.isnan, np.isposinf, np.isneginf, np.signbit, kind="elementwise")
+non_differentiable(np.left_shift, np.right_shift, np.bitwise_count, np.gcd, np.lcm, kind="elementwise")
+non_differentiable(np.isfinite, np.isinf, np.isnan, np.isnat, np.isposinf, np.isneginf, np.signbit, kind="elementwise")
 non_differentiable(np.isreal, np.iscomplex, np.isclose, kind="elementwise")
 non_differentiable(np.round, np.around, np.ndarray.round, kind="elementwise")
 

@@ -31,7 +31,7 @@ non_differentiable(*present("test", np.linalg), *present("test", np.fft), *prese
 
 # Numbers as text, bits and dates
 
-non_differentiable(*present("base_repr binary_repr"), kind="text")
+non_differentiable(*present("base_repr binary_repr format_float_positional format_float_scientific"), kind="text")
 non_differentiable(*present("packbits unpackbits"), kind="number")
 non_differentiable(*present("busday_count busday_offset busdaycalendar"), kind="other")
 non_differentiable(*present("datetime_as_string str_ bytes_"), kind="text")

@@ -181,9 +181,9 @@ def cast_bar(c: Any, dtype: np.dtype[Any]) -> Any:
         return real(c)
     if dtype.kind == "c":
         return c
-    if dtype.kind in "SUTO":
+    if dtype.kind in "SUT":
         raise UnsupportedSyntaxError(
-            "text or objects made of numbers with a derivative are used in a computation\n"
+            "text made of numbers with a derivative is used in a computation\n"
             "Use the values themselves, or stop_gradient() of them."
         )
     if dtype.kind not in "iub":
