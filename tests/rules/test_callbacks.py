@@ -201,7 +201,7 @@ def test_a_rule_that_returns_a_list():
     def pair(x):
         return [x, 2 * x]
 
-    @rrule(pair)
+    @rrule(pair, result="fresh")
     def pair_rule(x):
         return pair(x), lambda y_bar: (sum(f * c for f, c in zip((1, 2), y_bar, strict=True) if c is not None),)
 
@@ -247,7 +247,7 @@ def several_calls(x, y):
         lambda x, y: np.sum(np.vectorize(np.dot, signature="(n),(n)->()")(x, y) ** 2),
         lambda x, y: np.sum(np.vectorize(lambda v, w: v * np.sum(w), signature="(n),(m)->(n)")(x, y[:2]) ** 2),
         lambda x, y: np.sum(np.vectorize(lambda v, p: p[0] * v + p[1] * v * v, excluded={1})(x, y) ** 2),
-        lambda x, y: np.sum(np.vectorize(lambda v, p: p[0] * v * v, excluded=["p"], otypes=[float])(x, p=y) ** 2),
+        lambda x, y: np.sum(np.vectorize(lambda v, p: p[0] * v * v, excluded={"p"}, otypes=[float])(x, p=y) ** 2),
         lambda x, y: np.sum(np.vectorize(lambda v: (v * v, v**3), cache=True)(x)[1] * W),
         lambda x, y: np.sum(np.vectorize(Scaled(y[1]).at)(x) * W),
         lambda x, y: float_of(np.vectorize(kink)(y[1])),

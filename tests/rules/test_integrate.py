@@ -218,6 +218,15 @@ class TestSolveIvp:
         check_gradient(program, START, 0.7, step=1e-4)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_no_time(method):
+    """Without a time to go the solution is the start."""
+    g = gradient(lambda a: integrate.solve_ivp(lambda t, y: -a * y, (1.0, 1.0), [a], method).y[0, -1])(0.7)
+    assert 1.0 == g
+    g = gradient(lambda a: integrate.odeint(lambda y, t: -a * y, a, [1.0, 1.0])[-1, 0] + 0.0)(0.7)
+    assert 1.0 == g
+
+
 def test_coarse_steps():
     """With loose tolerances the gradient is that of the steps that were taken: one step of RK23 is a polynomial."""
 
