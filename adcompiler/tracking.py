@@ -176,8 +176,8 @@ class Tracking(Cotangents):
 
 
 def _may_be_made(callee: Any, kind: Kind | None) -> bool:
-    """Whether an operation may have made a new container: an unknown one only if its rule says that it is new."""
-    known = not isinstance(kind, Unknown) or (isinstance(callee, RuleCall) and callee.rule.result == "fresh")
+    """Whether an operation may have made a new container: an unknown one unless its rule says that it is not new."""
+    known = not isinstance(kind, Unknown) or (isinstance(callee, RuleCall) and callee.rule.result in (None, "fresh"))
     return known and not is_plain(kind)
 
 
