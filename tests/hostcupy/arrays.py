@@ -35,10 +35,7 @@ def has_device_array(value: Any) -> bool:
 
 
 def cupy_twin(key: Any) -> Any:
-    """CuPy's function, method or attribute of the same name, or None: also for functions of `operator`, which serve both.
-
-    Arrays are the first argument of a method; ``np.add.reduce`` is a method of the ufunc `np.add`.
-    """
+    """CuPy's function, method or attribute of the same name; None for functions of `operator`, which serve both."""
     owner = getattr(key, "__objclass__", None)
     if owner is not None:
         return getattr(cupy.ndarray, key.__name__, None) if owner is np.ndarray else None

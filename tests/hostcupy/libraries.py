@@ -135,7 +135,10 @@ def _cublas() -> dict[str, Any]:
         "getVersion": lambda handle: 130000,
         "gemmEx": _gemm_ex,
         "gemmStridedBatchedEx": _gemm_strided,
-        **{f"{letter}gemmBatched": _gemm_batched(dtype) for letter, dtype in zip("sdcz", ("f4", "f8", "c8", "c16"))},
+        **{
+            f"{letter}gemmBatched": _gemm_batched(dtype)
+            for letter, dtype in (("s", "f4"), ("d", "f8"), ("c", "c8"), ("z", "c16"))
+        },
     }
 
 
