@@ -44,6 +44,8 @@ def activity(spec: Spec, mask: tuple[bool, ...]) -> Activity:
     if not rounds.knows(spec, mask):
         while rounds.again():
             rounds.visit(spec, mask)
+        if rounds.suspected is not None:
+            raise rounds.suspected
     return rounds.table[id(spec), mask]
 
 
@@ -54,10 +56,17 @@ class _Rounds:
         self.table = table
         self.visited: set[tuple[int, tuple[bool, ...]]] = set()
         self.changed = True
+        self.suspected: Exception | None = None
+
+    def suspect(self, error: Exception) -> None:
+        """Raise an error at the end, if the last round still finds it."""
+        self.suspected = self.suspected or error
 
     def again(self) -> bool:
         """Whether another round is needed; starts it."""
-        again, self.changed, self.visited = self.changed, False, set()
+        again = self.changed
+        if again:
+            self.changed, self.visited, self.suspected = False, set(), None
         return again
 
     def knows(self, spec: Spec, mask: tuple[bool, ...]) -> bool:

@@ -46,27 +46,28 @@ _ARRAY_WRITERS = ("sort", "fill", "put", "partition", "itemset", "resize", "setf
 
 
 def alias(spec: Spec) -> Aliases:
-    """The alias classes of a specialisation, computed once; in a recursion its own calls are taken at their worst."""
+    """The alias classes of a specialisation, computed once; functions that call each other together."""
     if spec.aliases is None:
-        every = frozenset(range(len(spec.params)))
-        spec.aliases = Aliases(results=every, writes=every, result_outside=True, writes_outside=True)
+        spec.aliases = assumed = Aliases()
         built = _Builder(spec, Aliases()).run()
-        if spec.function.generator and _calls(spec, set()) & {spec}:
-            built = _repeated(spec)
         spec.aliases = built
+        if assumed.asked:
+            _repeated([spec, *(other for other in _calls(spec, set()) - {spec} if spec in _calls(other, set()))])
+    spec.aliases.asked = True
     return spec.aliases  # type: ignore[no-any-return]
 
 
-def _repeated(spec: Spec) -> Aliases:
-    """The classes of a generator that calls itself, and is called by nothing that it calls: assumed and confirmed."""
-    if any(_calls(other, set()) & {spec} for other in _calls(spec, set()) - {spec}):
-        return _Builder(spec, Aliases()).run()
-    spec.aliases = Aliases()
-    while True:
-        built = _Builder(spec, Aliases()).run()
-        if built.summary == spec.aliases.summary:
-            return built
-        spec.aliases = built
+def _repeated(specs: list[Spec]) -> None:
+    """The classes of functions that call each other: that nothing is shared or written is assumed, until confirmed."""
+    for spec in specs:
+        spec.aliases = Aliases()
+    changed = True
+    while changed:
+        changed = False
+        for spec in specs:
+            built = _Builder(spec, Aliases()).run()
+            changed |= built.summary != spec.aliases.summary
+            spec.aliases = built
 
 
 def _calls(spec: Spec, seen: set[Spec]) -> set[Spec]:
@@ -109,6 +110,7 @@ class _Builder:
         a.sure_writes = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) in sure)
         a.writes_result = result in written
         a.result_outside, a.writes_outside = a.find(OUTSIDE) == result, a.find(OUTSIDE) in written
+        a.surely_writes_outside = a.find(OUTSIDE) in sure
         return a
 
     # --- control flow -----------------------------------------------------------------------------------
@@ -321,6 +323,8 @@ class _Builder:
                 return value.args, False
             case Dynamic(key, _, pure) if pure or (key is not None and not isinstance(key, str)):
                 return value.args, False
+            case Missing() if isinstance(value.spelled, ir.Op) and not getattr(self.stmt, "augmented", False):
+                return value.args, False  # an operator on constants, containers or types
             case Missing() | Dynamic() | Spread():
                 surely = _is_writer(value.spelled, self.spec.program.writes_places)
                 # With a table of cotangents containers are passed as they are, and what a function found at run time
@@ -337,7 +341,7 @@ class _Builder:
         for i in callee.writes:
             self.written(value.args[i], i in callee.sure_writes)
         if callee.writes_outside:
-            self.note_write(OUTSIDE)
+            self.note_write(OUTSIDE, callee.surely_writes_outside)
         return tuple(value.args[i] for i in callee.results), callee.result_outside
 
     def kept_outside(self, value: ir.Apply) -> None:

@@ -34,6 +34,8 @@ class Aliases:
     sure_writes: frozenset[int] = frozenset()  # those that are not mere guesses about what runs out of sight
     result_outside: bool = False
     writes_outside: bool = False
+    surely_writes_outside: bool = False
+    asked: bool = False  # somebody has asked for these
     writes_result: bool = False
 
     def find(self, node: str) -> str:
@@ -70,7 +72,8 @@ class Aliases:
     @property
     def summary(self) -> tuple[Any, ...]:
         """What callers use."""
-        return self.results, self.writes, self.sure_writes, self.result_outside, self.writes_outside, self.writes_result
+        outside = self.result_outside, self.writes_outside, self.surely_writes_outside
+        return self.results, self.writes, self.sure_writes, self.writes_result, outside
 
     @property
     def _held(self) -> set[str]:

@@ -274,11 +274,18 @@ class CallResolver(StreamResolver):
             return self.apply(expr, dynamic, self._operands(expr, args), kinds, Unknown())
         return self._dynamic(expr, kinds, pure=True)
 
-    @staticmethod
-    def _writes_out(key: Any, expr: ir.Call) -> bool:
+    def _writes_out(self, key: Any, expr: ir.Call) -> bool:
         """Whether a call writes into one of its arguments."""
-        positional = isinstance(key, np.ufunc) and len(expr.args) > key.nin
+        counts = [self._count(arg) for arg in expr.args]
+        positional = isinstance(key, np.ufunc) and sum(counts) > key.nin
         return positional or any(name == "out" for name, _ in expr.kwargs)
+
+    def _count(self, arg: ir.Expr) -> int:
+        """How many arguments an argument stands for: a starred one for several, at least one if it is not known."""
+        if not isinstance(arg, ir.Star):
+            return 1
+        items = self.contents(self.value(arg.value)[1] or Unknown())[0]
+        return 1 if items is None else len(items)
 
     def _inert_kind(self, declared: Any, expr: ir.Call, kinds: list[Any]) -> Kind:
         """The kind of the result of a function declared without derivative."""

@@ -3,6 +3,7 @@
     adcompiler dump train.py:loss --wrt params          the generated text, as a module that can be run
     adcompiler explain train.py:loss                    what becomes of every operation
     adcompiler rules tanh                               the rules whose functions are called so
+    adcompiler rules --coverage numpy.linalg            how each public function of a module is differentiated
     adcompiler check train.py:loss --args 'np.ones(3)'  the gradient against central differences
 
 A TARGET is `module:function` or `file.py:function`; behind the colon a dotted path is followed.  Exit codes: 0; 1 if
@@ -28,6 +29,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.compare import compared_or_guessed
+from adcompiler.coverage import covered
 from adcompiler.dump import STAGES, assumed_notes, dump, plain, tried
 from adcompiler.errors import DifferentiationError
 from adcompiler.explain import explained, place, table
@@ -86,6 +88,7 @@ def _parser() -> argparse.ArgumentParser:
 
     rules = commands.add_parser("rules", help="list the rules", description="List the rules.")
     rules.add_argument("name", metavar="NAME", nargs="?", default="", help="only functions with this in their name")
+    rules.add_argument("--coverage", metavar="MODULE", help="how every public function of a module or class is treated")
     rules.set_defaults(run=_rules)
 
     checked = _with_target(commands, "check", _check, "compare the gradient with central differences")
@@ -134,6 +137,12 @@ def _explain(options: argparse.Namespace) -> int:
 
 
 def _rules(options: argparse.Namespace) -> int:
+    if options.coverage is not None:
+        try:
+            print(covered(options.coverage), end="")
+        except ImportError as error:
+            raise UsageError(f"--coverage {options.coverage}: {error}") from None
+        return 0
     rows = [
         (key_name(key), rule.kind or "-", rule.result or "-", place(rule)) for rule in all_rules() for key in rule.keys
     ]

@@ -43,6 +43,7 @@ class Case:
     kwargs: dict[str, Any] = field(default_factory=dict)
     id: str | None = None
     wrt: tuple[int | str, ...] | None = None
+    real_only: bool = False
 
     def __str__(self) -> str:
         if self.id is not None:
@@ -56,14 +57,15 @@ class Case:
         return made(self.args, rng), made(self.kwargs, rng)
 
 
-def case(key: Any, *args: Any, id: str | None = None, wrt: Any = None, **kwargs: Any) -> Case:
+def case(key: Any, *args: Any, id: str | None = None, wrt: Any = None, real_only: bool = False, **kwargs: Any) -> Case:
     """A case for `check_rule`: the call ``key(*args, **kwargs)``.
 
     Arguments are values or makers such as ``normal(3, 4)``, also inside lists, tuples and dicts. `id` names the case in
     the test report. `wrt` gives the positions or names of the arguments whose derivative is compared with finite
-    differences: by default all that have one.
+    differences: by default all that have one. With `real_only` the same call is not tried on complex arrays, where the
+    value has no derivative (a phase that the function chooses, a branch cut).
     """
-    return Case(key, args, kwargs, id, wrt if wrt is None or isinstance(wrt, tuple) else (wrt,))
+    return Case(key, args, kwargs, id, wrt if wrt is None or isinstance(wrt, tuple) else (wrt,), real_only)
 
 
 def made(value: Any, rng: np.random.Generator) -> Any:

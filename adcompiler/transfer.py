@@ -306,6 +306,7 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "filled": _filled,
     "filled_like": _filled_like,
     "tuple": _tuple,
+    "object": lambda operands, fresh: Unknown(),
     "other": lambda operands, fresh: Inert(),
 }
 

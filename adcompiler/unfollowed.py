@@ -42,6 +42,9 @@ class Rounds(Protocol):
     def visit(self, spec: Spec, mask: tuple[bool, ...]) -> Activity:
         """The activity of a function, as known so far."""
 
+    def suspect(self, error: Exception) -> None:
+        """Raise an error at the end, if the last round still finds it."""
+
 
 class Unfollowed:
     """The state of one traversal of a specialisation, and what is refused at its statements."""
@@ -175,4 +178,7 @@ class Unfollowed:
                     continue
                 if i in callee.results and i not in callee.writes:
                     what = self.spec.function.shown(arg.id)
-                    raise self.mutation(stmt, f"{what} is passed on here and written in place")
+                    error = self.mutation(stmt, f"{what} is passed on here and written in place")
+                    if arg.id in active:
+                        raise error
+                    self.rounds.suspect(error)  # it may turn out to be active in the next round

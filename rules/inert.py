@@ -89,10 +89,3 @@ non_differentiable(np.array_str, np.set_printoptions, np.get_printoptions, kind=
 
 WHOLE = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_)
 non_differentiable(*WHOLE, kind="number")
-
-# Random draws without parameters other than counts
-
-non_differentiable(np.random.seed, np.random.default_rng, np.random.get_state, np.random.set_state, kind="other")
-non_differentiable(np.random.rand, np.random.randn, np.random.random, np.random.random_sample, kind="number")
-non_differentiable(np.random.randint, np.random.standard_normal, kind="number")
-non_differentiable(np.random.standard_cauchy, np.random.standard_exponential, kind="number")

@@ -213,7 +213,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
         y_bar = trapezoid_bar_y(area_bar, y_shape, x, dx, axis)
         if x is None:
             x_bar = None
-            dx_bar = fit(keep_dims(area_bar, axis, False) * midpoints(y, axis), dx_shape)
+            dx_bar = fit(keep_dims(area_bar, axis, False) * conj(midpoints(y, axis)), dx_shape)
         else:
             x_bar = trapezoid_bar_x(area_bar, y, x_shape, axis)
             dx_bar = None

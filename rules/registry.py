@@ -24,7 +24,7 @@ RULE_KINDS = frozenset(
     "like array array_real array1 array2 transpose matmul getitem reshape stack concatenate broadcast_to expand_dims "
     "number int bool index tuple other".split()
 )
-NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like"}
+NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "object"}
 
 # Parameters that the caller of a rule fills in, not the user.
 RULE_OPTIONS = ("needs", "config")

@@ -582,3 +582,24 @@ def test_a_formatted_message_in_a_raise():
     """A `raise` with an f-string compiles without a warning, and raises with the number."""
     check(raises_with_a_formatted_number, X)
     check_raises(ValueError, raises_with_a_formatted_number, np.full(3, 123.456))
+
+
+def test_a_recursion_writes_only_what_some_turn_writes():
+    """Functions that call each other are taken together: nothing is written here, so that nothing need be copied."""
+    other = np.arange(3.0)
+
+    def summed(value):
+        if isinstance(value, tuple | list):
+            return sum(summed(v) for v in value)
+        return np.sum(value)
+
+    def use(x, *others):
+        return np.meshgrid(x, *others)
+
+    assert [4.0, 4.0, 4.0] == list(gradient(lambda x: summed(use(x, other)) + np.sum(x))(other))
+
+
+def test_an_unpacking_of_no_arguments_is_no_argument():
+    """`np.floor(x, *())` writes nowhere."""
+    others = ()
+    assert [3.0, 3.0] == list(gradient(lambda x: np.sum(np.floor(x, *others) * 0 + 3 * x))(np.array([0.5, 1.5])))

@@ -10,7 +10,7 @@ import pytest
 from adcompiler import testing
 from adcompiler.rules import registry
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.shapes import fit, shape
+from adcompiler.runtime.shapes import conj, fit, shape
 from adcompiler.testing import (
     booleans,
     case,
@@ -121,7 +121,7 @@ def test_lists_and_tuples_are_checked_entry_by_entry():
     @rrule(both)
     def both_rule(xs):
         a, b = xs
-        return [a * b, b], lambda bars: ([fit(bars[0] * b, shape(a)), bars[0] * a + bars[1]],)
+        return [a * b, b], lambda bars: ([fit(bars[0] * conj(b), shape(a)), bars[0] * conj(a) + bars[1]],)
 
     check_rule(case(both, [1.5, normal(2)]))
     check_rule(case(both, [normal(2), normal(2)]))

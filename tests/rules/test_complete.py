@@ -8,6 +8,7 @@ import pytest
 
 import adcompiler.rules  # noqa: F401  (registers all rules)
 from adcompiler.rules.registry import all_rules, key_name, lookup
+from tests.rules import test_random
 
 FOLDER = Path(__file__).parent
 
@@ -23,8 +24,8 @@ def cases():
         yield from getattr(module, "CASES", ())
 
 
-# An iterator cannot be copied, so `check_rule` cannot take it as a value; test_shaping.py has a test for it.
-BY_HAND = {np.ndarray.flat}
+# `check_rule` cannot copy an iterator, nor have a generator give the same numbers twice.
+BY_HAND = {np.ndarray.flat, *test_random.BY_HAND}
 TESTED = {case.key for case in cases()} | BY_HAND
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from adcompiler import gradient, pullback
-from adcompiler.rules.registry import lookup
+from adcompiler.rulecheck import applied
 from adcompiler.runtime.project import materialize, project
 from adcompiler.runtime.tangents import unthunk
 from adcompiler.runtime.walk import entries, part
@@ -105,14 +105,10 @@ def write(case, rule, literal):
     return names["plain"], names["total"], written
 
 
-def called(rule, case, y_bar):
+def called(found, y_bar):
     """The value and the cotangents by parameter, of the rule called as it stands."""
-    args, kwargs = case.inputs()
-    bound = rule.signature.bind(*args, **kwargs)
-    bound.apply_defaults()
-    y, back = rule.function(*bound.args, **bound.kwargs)
-    y_bar = y_bar(y)
-    return y_bar, dict(zip(bound.arguments, map(unthunk, back(y_bar)), strict=True))
+    y_bar = y_bar(found.y)
+    return y_bar, dict(zip(found.parameters, map(unthunk, found.pullback(y_bar)), strict=True))
 
 
 def expected(written, bars):
@@ -124,9 +120,10 @@ def expected(written, bars):
     return found
 
 
-def rule_of(case):
+def applied_to(case):
+    """The rule that answers the call of a case, called."""
     args, kwargs = case.inputs()
-    return next(r for r in lookup(case.key) if r.function(*args, **kwargs) is not NotImplemented)
+    return applied(case.key, args, kwargs, str(case))
 
 
 def value(case):
@@ -145,14 +142,14 @@ CASES = [case for case in cases() if case.key is not np.ndarray.flat]
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_pullback(case, literal):
     """The same cotangents, for a random one of the value."""
-    rule = rule_of(case)
-    found = write(case, rule, literal)
+    call = applied_to(case)
+    found = write(case, call.rule, literal)
     if found is None:
         pytest.skip("every argument is a literal")
     plain, _, written = found
     y, back = pullback(plain, *written.values.values())
     assert close(y, plain(*written.values.values()), 1e-15)
-    y_bar, bars = called(rule, case, lambda y: random_like(y, np.random.default_rng(5)))
+    y_bar, bars = called(call, lambda y: random_like(y, np.random.default_rng(5)))
     for x, actual, wanted in zip(written.values.values(), back(y_bar), expected(written, bars), strict=True):
         assert close(materialize(actual, x), wanted, 1e-12), (actual, wanted)
 
@@ -161,17 +158,36 @@ def test_pullback(case, literal):
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_gradient(case, literal):
     """The same in a sum, whose cotangent the compiler keeps as one number."""
-    rule = rule_of(case)
-    found = write(case, rule, literal)
+    call = applied_to(case)
+    found = write(case, call.rule, literal)
     if found is None:
         pytest.skip("every argument is a literal")
     _, total, written = found
     values = list(written.values.values())
     if not numeric(value(case)):
         pytest.skip("the value is not an array")
-    _, bars = called(rule, case, lambda y: np.ones_like(y)[()])
+    _, bars = called(call, lambda y: np.ones_like(y)[()])
     active = tuple(i for i, x in enumerate(values) if has_tangent(x))
     grads = gradient(total, active)(*values)
     wanted = expected(written, bars)
     for i, grad in zip(active, grads, strict=True):
+        assert close(materialize(grad, values[i]), wanted[i], 1e-12), (grad, wanted[i])
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_one_argument_at_a_time(case):
+    """The same where one argument alone is active, and the rule's text is cut down to it."""
+    call = applied_to(case)
+    found = write(case, call.rule, literal=False)
+    if found is None:
+        pytest.skip("every argument is a literal")
+    _, total, written = found
+    values = list(written.values.values())
+    active = [i for i, x in enumerate(values) if has_tangent(x)]
+    if len(active) < 2 or not numeric(value(case)):
+        pytest.skip("there is but one, or the value is not an array")
+    _, bars = called(call, lambda y: np.ones_like(y)[()])
+    wanted = expected(written, bars)
+    for i in active:
+        grad = gradient(total, i)(*values)
         assert close(materialize(grad, values[i]), wanted[i], 1e-12), (grad, wanted[i])
