@@ -9,7 +9,7 @@ from adcompiler.runtime.project import materialize
 from adcompiler.vectors import close, leaves, random_like
 from tests.hostcupy.arrays import on_device, on_host
 from tests.hostcupy.calls import calls
-from tests.rules.test_inlined import called, expected, rule_of, write
+from tests.rules.test_inlined import applied_to, called, expected, write
 
 CALLS = list(calls())
 TOLERANCE = {"float16": 1e-2, "float32": 1e-4, "complex64": 1e-4}
@@ -36,17 +36,17 @@ def test_rule(call, literal):
     reason = call.not_taken()
     if reason is not None:
         pytest.skip(f"CuPy does not take the call: {reason}")
-    rule = rule_of(call.case)
-    found = write(call.device, rule, literal)
+    reference = applied_to(call.case)
+    found = write(call.device, reference.rule, literal)
     if found is None:
         pytest.skip("every argument is a literal")
     plain, _, written = found
     values = list(written.values.values())
     y, back = adcompiler.pullback(plain, *values)
-    wanted_y = write(call.case, rule, literal)
+    wanted_y = write(call.case, reference.rule, literal)
     wanted = wanted_y[0](*wanted_y[2].values.values())
     assert close(on_host(y), wanted, tolerance(wanted)), (y, wanted)
-    y_bar, bars = called(rule, call.case, lambda y: random_like(y, np.random.default_rng(5)))
+    y_bar, bars = called(reference, lambda y: random_like(y, np.random.default_rng(5)))
     wanted_bars = expected(wanted_y[2], bars)
     for x, bar, wanted_bar in zip(values, back(on_device(y_bar)), wanted_bars, strict=True):
         bar = materialize(bar, x)
