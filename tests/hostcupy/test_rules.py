@@ -1,10 +1,13 @@
 """Every rule on arrays of CuPy: the values and cotangents of NumPy, as arrays of CuPy, on the same device."""
 
+import collections
+
 import cupy
 import numpy as np
 import pytest
 
 import adcompiler
+from adcompiler.rules.registry import all_rules, key_name
 from adcompiler.runtime.project import materialize
 from adcompiler.vectors import close, leaves, random_like
 from tests.hostcupy.arrays import on_device, on_host
