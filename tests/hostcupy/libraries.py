@@ -42,12 +42,11 @@ def install() -> None:
 def memory(pointer: int, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None) -> Any:
     """The memory at `pointer` as an array of NumPy."""
     dtype = np.dtype(dtype)
-    if strides is None:
-        size = int(np.prod(shape)) * dtype.itemsize
-    else:
-        size = sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True)) + dtype.itemsize
-    buffer = (ctypes.c_char * max(size, 1)).from_address(pointer)
-    return np.ndarray(shape, dtype, buffer, 0, strides)
+    spans = [(n - 1) * step for n, step in zip(shape, strides or (), strict=False)]
+    before = -sum(span for span in spans if span < 0)
+    size = sum(map(abs, spans)) + dtype.itemsize if strides else int(np.prod(shape)) * dtype.itemsize
+    buffer = (ctypes.c_char * max(size, 1)).from_address(pointer - before)
+    return np.ndarray(shape, dtype, buffer, before, strides)
 
 
 # cuBLAS
