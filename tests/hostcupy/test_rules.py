@@ -77,6 +77,7 @@ def test_most_rules_run():
     """At least nine of ten rules of NumPy's functions have a case above that CuPy takes; prints which have none."""
     keys = {call.case.key for call in CALLS if key_name(call.case.key) not in NOT_YET}
     rules = [rule for rule in all_rules() if rule.builtin and any(map(takes_arrays, rule.keys))]
+    rules = [rule for rule in rules if not rule.function.__module__.endswith(".random")]
     missing = collections.defaultdict(list)
     for rule in rules:
         if keys.isdisjoint(rule.keys):
@@ -92,7 +93,5 @@ def test_most_rules_run():
 
 
 def takes_arrays(key):
-    """Whether a function is one of NumPy for arrays, or an operator: no draw, and no type of NumPy's numbers."""
-    owner = getattr(key, "__objclass__", None) or type(getattr(key, "__self__", None))
-    draws = (np.random.Generator, np.random.RandomState)
-    return type_name(key) in ("numpy", "operator", "_operator") and owner not in draws and not isinstance(key, type)
+    """Whether a function is one of NumPy for arrays, or an operator, and no type of NumPy's numbers."""
+    return type_name(key) in ("numpy", "operator", "_operator") and not isinstance(key, type)
