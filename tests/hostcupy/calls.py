@@ -16,6 +16,8 @@ NOT_YET = {
     "numpy.nanmedian": "CuPy has no quantiles without nan, by which the middle elements are found",
     "numpy.interp": "the pullback converts positions to NumPy",
     "numpy.poly": "the polynomial of no root is made on the host",
+    "numpy.polyfit": "its rule solves on the host; with weights CuPy's own function writes into its argument",
+    "numpy.polyval": "the coefficients' cotangent at a number is joined on the host",
     "numpy.select": "CuPy's select takes arrays only, and the rule's choices are numbers",
 }
 
