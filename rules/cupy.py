@@ -78,8 +78,8 @@ def read_with_cupy(rule):
 for name in MADE_THERE:
     if hasattr(cupy, name):
         for found in lookup(getattr(np, name)):
-            declared = {"result": found.result, "kind": found.kind, "flat": found.flat}
-            rrule(getattr(cupy, name), **declared)(read_with_cupy(found))
+            declare = rrule(getattr(cupy, name), result=found.result, kind=found.kind, flat=found.flat)
+            declare(read_with_cupy(found))
 
 # Descriptions
 
