@@ -57,6 +57,7 @@ class ActiveValues(Unfollowed):
                 "Write it as a loop, or with array operations.",
             )
         if isinstance(value, ir.Lambda):
+            self.refuse_defaults(value.node, active, stmt)
             return bool(value.captures & (active | self.ever))
         if not isinstance(value, ir.Apply):
             if isinstance(value, ir.Name) and value.id in self.carried and isinstance(stmt, ir.Assign):
@@ -66,7 +67,6 @@ class ActiveValues(Unfollowed):
         if isinstance(value.callee, InertCall | Iteration):
             self.refuse_hidden(value, active, stmt)
             return False
-        self.refuse_text(value, stmt)
         on = [self.atom(a, active) for a in value.args]
         if not any(on) and not self.may_read_places(value):
             return False

@@ -80,8 +80,9 @@ class _Rounds:
             self.visited.add(key)
             known = self.table.setdefault(key, Activity())
             found = _Analysis(spec, mask, self).run()
-            self.changed |= found.result != known.result
+            self.changed |= (found.result, found.text, found.filled) != (known.result, known.text, known.filled)
             known.result, known.before, known.gathered = found.result, found.before, found.gathered
+            known.text, known.filled, known.lost = found.text, found.filled, found.lost
         return self.table[key]
 
 
@@ -107,10 +108,12 @@ class _Analysis(ActiveValues):
             raise self.rebound(self.spec.function, ", ".join(sorted(start & self.shared)))
         # Python binds captured variables late: a function is active if what it captures is active at any time.
         while True:
-            ever = self.ever
+            ever, text = self.ever, set(self.text)
             self.block(self.spec.body, frozenset(start))
-            if self.ever == ever:
+            if (self.ever, self.text) == (ever, text):
                 break
+        for error in self.doubts.values():
+            self.rounds.suspect(error)
         for value, made in self.generators.values():  # last: what is refused anyway counts as a write
             refuse_late(self.spec, self.aliases, value, made)
         return self.found
@@ -143,10 +146,9 @@ class _Analysis(ActiveValues):
 
     def statement(self, stmt: Any, active: Active) -> Active | None:  # noqa: C901  one case per form
         """The names active after a statement; None if control does not get there."""
+        self.note_text(stmt, active)
         match stmt:
             case ir.Assign():
-                if self.is_text(stmt.value, active):
-                    self.text.add(stmt.target)
                 return self.assign(stmt, active)
             case ir.Unpack():
                 return self.unpack(stmt, active)
@@ -157,6 +159,7 @@ class _Analysis(ActiveValues):
             case ir.Delete():
                 return active - set(stmt.names)
             case ir.Define():
+                self.refuse_defaults(stmt.node, active, stmt)
                 captured = stmt.captures & (active | self.ever)
                 return active | {stmt.name} if captured else active - {stmt.name}
             case ir.Opaque():
@@ -238,7 +241,7 @@ class _Analysis(ActiveValues):
         if end is None:
             return None
         if stmt.into is not None:
-            if stmt.into in end and stmt.spelled.what == "a set of values":
+            if stmt.into in end and stmt.unordered:
                 raise refuse(
                     UnsupportedSyntaxError,
                     f"{stmt.spelled.what} that carry derivatives",
@@ -291,16 +294,16 @@ class _Analysis(ActiveValues):
             end = self.block(handler.body, caught - name)
             ends.append(None if end is None else end - name)
         anywhere = frozenset(self.raising.pop())
+        left = [exits.pop() for exits in leaving]
         final = self.block(stmt.final, anywhere)
         changed = ir.bound_in(stmt.final)
 
         def after(end: Active | None) -> Active | None:
             return None if end is None or final is None else (end - changed) | (final & changed)
 
-        for exits in leaving:
-            left = exits.pop()
+        for exits, gone in zip(leaving, left, strict=True):
             if exits:
-                exits[-1] += [a for a in map(after, left) if a is not None]
+                exits[-1] += [a for a in map(after, gone) if a is not None]
         return after(self.join(*ends))
 
     def loop(self, stmt: Any, active: Active) -> Active | None:

@@ -27,20 +27,23 @@ from adcompiler.records import Mark, Record, Top, with_records
 from adcompiler.saving import Frame, Region, Saver, exits_of, region_of, with_copies
 from adcompiler.spec import Spec
 from adcompiler.whiles import with_tests_inside
+from adcompiler.writing import is_open
 
 
-def pair_of(spec: Spec, mask: tuple[bool, ...]) -> Pair:
+def pair_of(spec: Spec, mask: tuple[bool, ...], caught: bool = False) -> Pair:
     """The pair of a specialisation for active parameters; of one in progress (recursion) the names are known."""
-    if mask not in spec.pairs:
+    key = mask, caught
+    if key not in spec.pairs:
         active = tuple(p for p, on in zip(spec.params, mask, strict=True) if on)
-        spec.pairs[mask] = pair = Pair(spec, mask, *spec.program.pair_names(spec), spec.params, active=active)
+        pair = Pair(spec, mask, *spec.program.pair_names(spec), spec.params, active=active, caught=caught)
+        spec.pairs[key] = pair
         first = Adjoint(pair)
         first.run()
         zeros = first.plain_sums()
         if zeros and not pair.table:
             # Sums of floats that are never read while they may be unset start at 0.0: no test per addition.
             Adjoint(pair, zeros).run()
-    return spec.pairs[mask]  # type: ignore[no-any-return]
+    return spec.pairs[key]  # type: ignore[no-any-return]
 
 
 class Adjoint(Protected):
@@ -57,7 +60,7 @@ class Adjoint(Protected):
             spec.function.locals,
             names,
         )
-        self.protect(body)
+        self.protect(body, pair.caught)
         found = definite(body, frozenset(spec.params), self.opened)
         user = spec.function.locals | spec.function.cells | frozenset(spec.params)
         names.reserve(["np", "math"])
@@ -73,7 +76,7 @@ class Adjoint(Protected):
         self.exit_states: list[dict[type, State]] = []
 
     def pair_of(self, spec: Spec, mask: tuple[bool, ...]) -> Pair:
-        return pair_of(spec, mask)
+        return pair_of(spec, mask, self.tracks and bool(self.caught) and is_open(spec))
 
     def run(self) -> None:
         """Fill in the pair."""

@@ -121,17 +121,17 @@ def _ruled_pullback(function: Any, constant: Any, /, *args: Any, **kwargs: Any) 
 
 def _compile_call(function: Any, wanted: tuple[bool, ...], args: Any, kwargs: Any, shared: bool = False) -> Any:
     """For the runtime's dynamic calls: the value and a pullback with one cotangent per argument and keyword."""
-    signature = inspect.signature(function, follow_wrapped=False)
-    numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
-    bound = signature.bind(*range(len(args)), **numbers).arguments
     store = store_of(function)
     key = ("shared call" if shared else "call", wanted, tuple(kwargs))
     variants = store.get(key)
     if variants is None:
+        signature = inspect.signature(function, follow_wrapped=False)
+        numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
+        bound = signature.bind(*range(len(args)), **numbers).arguments
         flat = {n: p if isinstance(p, tuple) else (p,) for n, p in bound.items()}
         on = frozenset(n for n, ps in flat.items() if any(isinstance(p, int) and wanted[p] for p in ps))
         finisher = functools.partial(shared_finisher if shared else call_finisher, bound, len(wanted))
-        variants = store[key] = Variants(function, lambda *_: on, finisher, False)
+        variants = store[key] = Variants(function, lambda *_: on, finisher, False, inner=True)
     return variants(*args, **kwargs)
 
 

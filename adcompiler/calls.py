@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.callees import WRITERS, Dynamic, InertCall, RuleCall, Spread
+from adcompiler.callees import Dynamic, InertCall, Missing, RuleCall, Spread
 from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
@@ -16,11 +16,13 @@ from adcompiler.lattice import (
     DictOfKinds,
     Inert,
     Int,
+    IntArray,
     Kind,
     Known,
     ListOf,
     Number,
     Stream,
+    TupleOf,
     Unknown,
     can_be_active,
     class_of,
@@ -29,6 +31,7 @@ from adcompiler.lattice import (
 )
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
+from adcompiler.runtime.changes import WRITERS
 from adcompiler.runtime.domain import array_member, unwrapped
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.runtime.missing import without_rule
@@ -37,6 +40,7 @@ from adcompiler.streams import StreamResolver
 from adcompiler.transfer import result_kind
 
 _EFFECTS_ONLY = ("logging", "warnings", "time", "sys", "os", "io", "tqdm", "datetime", "json", "builtins")
+_BEFORE_OUT = {"reduce": 3, "accumulate": 3, "reduceat": 4}  # positions in the methods of ufuncs
 _FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
 
 
@@ -81,7 +85,7 @@ class CallResolver(StreamResolver):
             return self._spread_call(expr, kinds) or self.known_call(expr, func.value, kinds)
         cls = class_of(func)
         if cls is not None and is_object(func):
-            return self._call_object(expr, func, cls)
+            return self._call_object(expr, cls)
         return self._dynamic(expr, kinds)
 
     def _spread_call(self, expr: ir.Call, kinds: list[Any]) -> Resolved | None:
@@ -92,18 +96,40 @@ class CallResolver(StreamResolver):
         if expr.kwargs or self.program.writes_places:
             return None
         whole = self._made(ir.Seq("tuple", expr.args))
-        return self.apply(expr, Spread(), (whole,), (self.value(whole)[1],), Unknown())
+        spelled = ir.Call(expr.func, (ir.Star(whole),))  # an iterator gives its items once
+        return self.apply(spelled, Spread(), (whole,), (self.value(whole)[1],), Unknown())
 
     def _dynamic(self, expr: ir.Call, kinds: list[Any], pure: bool = False) -> Resolved:
         """A call of something that is known at run time only."""
         if any(isinstance(a, ir.Star) for a in expr.args) or any(k is None for k, _ in expr.kwargs):
             what = "* or ** in a call that is only known at run time"
+            transform = self._transform(expr.func)
             callee: Any = self.missing(UnsupportedSyntaxError, what, "", "Write the arguments out.")
+            if transform is not None:
+                callee = self._derivative(transform)
         else:
             callee = Dynamic(None, tuple(k for k, _ in expr.kwargs if k), pure)
         func_kind = self.value(expr.func)[1] if not isinstance(expr.func, ir.Attr) else Unknown()
         args = (expr.func, *expr.args, *(v for _, v in expr.kwargs))
         return self.apply(expr, callee, args, (func_kind, *kinds), Unknown())
+
+    def _transform(self, func: ir.Expr) -> str | None:
+        """The transform that made the function which a call is of, if it stands in this function: `gradient(f)`."""
+        for stmt in ir.statements(self.spec.function.body):
+            if isinstance(stmt, ir.Assign) and ir.Name(stmt.target) == func and isinstance(stmt.value, ir.Call):
+                kind = self.value(stmt.value.func)[1]
+                if isinstance(kind, Known) and root_module(kind.value) == "adcompiler":
+                    return getattr(kind.value, "__name__", None)
+        return None
+
+    def _derivative(self, name: str) -> Missing:
+        """The refusal of a derivative inside what is differentiated."""
+        return self.missing(
+            UnsupportedSyntaxError,
+            f"{name} inside a differentiated function",
+            "Derivatives of derivatives are not supported yet.",
+            "Compute it outside and pass the result.",
+        )
 
     def _method(self, expr: ir.Call, func: ir.Attr, obj: Kind, kinds: list[Any]) -> Resolved:
         """`value.name(...)`, where `obj` is the value's kind and `kinds` those of the arguments."""
@@ -116,7 +142,10 @@ class CallResolver(StreamResolver):
             return self.stream_method(expr, func, obj, kinds)
         if isinstance(obj, Inert):
             operands = self._operands(expr, expr.args)
-            return self._effect(expr, operands, kinds, "of an object without derivative", func.name)
+            if func.name in WRITERS and any(map(can_be_active, kinds)):
+                return self._kept(expr, operands, kinds, func.name)
+            effect = InertCall("of an object without derivative", keeps=True)
+            return self.text_method(expr, func, kinds) or self._effect(expr, effect, operands, kinds, func.name)
         written = self.written_method(expr, func, obj, kinds) or self.container_method(expr, func, obj, kinds)
         if written is not None:
             return written
@@ -135,10 +164,20 @@ class CallResolver(StreamResolver):
         )
         return self.apply(expr, callee, (func.value, *self._operands(expr, expr.args)), (obj, *kinds), Unknown())
 
-    def _effect(self, expr: ir.Call, args: Any, kinds: Any, why: str, name: str) -> Resolved:
+    def _kept(self, expr: ir.Call, operands: Any, kinds: list[Any], name: str) -> Resolved:
+        """A call by which an object that is followed no further may keep a value that carries a derivative."""
+        callee = self.missing(
+            UnsupportedSyntaxError,
+            f".{name}() of an object that is not followed",
+            "What it keeps would lose its derivative.",
+            "Put the value into a list or dict that is made here.",
+        )
+        return self.apply(expr, callee, operands, kinds, Inert())
+
+    def _effect(self, expr: ir.Call, effect: InertCall, args: Any, kinds: Any, name: str) -> Resolved:
         """A call for its effects (logging, printing): nothing active comes out, unless its value is used."""
         if isinstance(self.stmt, ir.Do):
-            return self.apply(expr, InertCall(why), args, kinds, Inert())
+            return self.apply(expr, effect, args, kinds, Inert())
         callee = self.missing(
             NoRuleError,
             f"{name}() has no derivative rule",
@@ -169,9 +208,10 @@ class CallResolver(StreamResolver):
             return self.apply(expr, callee, expr.args, kinds, Unknown())
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
-            return self.apply(expr, InertCall("stop_gradient"), operands, kinds, kind)
+            return self.apply(expr, InertCall("stop_gradient", "constant", passes=True), operands, kinds, kind)
         found = (
             self._matched(expr, function, kinds)
+            or self.text_function(expr, function, kinds)
             or self.on_places(expr, function, kinds)
             or self.on_containers(expr, function, kinds)
             or self._on_objects(expr, function, kinds)
@@ -184,7 +224,7 @@ class CallResolver(StreamResolver):
     def _matched(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
         """`isinstance`, and what else `match` asks for; None for all other functions."""
         if function is isinstance and len(kinds) == 2:
-            return self.apply(expr, InertCall("a test"), expr.args, kinds, isinstance_kind(*kinds))
+            return self.apply(expr, InertCall("a test", "bool"), expr.args, kinds, isinstance_kind(*kinds))
         if function is pattern_attribute and isinstance(kinds[1], Known):
             # A positional sub-pattern is matched with an attribute, or with the subject itself.
             subject, _, index = expr.args
@@ -227,14 +267,16 @@ class CallResolver(StreamResolver):
             return self.known_call(expr, inner, kinds)
         operands = self._operands(expr, args)
         declared = is_non_differentiable(key)
-        if declared is not None and self._writes_out(key, expr):
+        rules = lookup(key)
+        if (declared is not None or rules) and self._writes_out(key, rules, expr, kinds):
+            # A compiler's matter: that the result of a call is not used does not make it harmless.
             what = f"{name} with out="
             callee = self.missing(MutationError, what, "It writes into an array.", "Let it return a new array.")
             return self.apply(expr, callee, operands, kinds, Number(False))
         if declared is not None:
             kind = self._inert_kind(declared, expr, kinds)
-            return self.apply(expr, InertCall("declared without derivative"), operands, kinds, kind)
-        rules = lookup(key)
+            inert = InertCall("declared without derivative", declared.kind or "number")
+            return self.apply(expr, inert, operands, kinds, kind)
         if rules:
             return self._ruled(expr, RuleCall(rules, key), args, kinds)
         reason = refusal(key)
@@ -245,18 +287,12 @@ class CallResolver(StreamResolver):
         module = root_module(key)
         if isinstance(key, types.FunctionType) and module not in LIBRARIES:
             if module in _EFFECTS_ONLY:
-                return self._effect(expr, operands, kinds, "used for its effects", name)
+                return self._effect(expr, InertCall("used for its effects"), operands, kinds, name)
             return self._source(expr, key, args)
         if module in _EFFECTS_ONLY and module != "builtins" and not isinstance(key, type):
-            return self._effect(expr, operands, kinds, "used for its effects", name)
+            return self._effect(expr, InertCall("used for its effects"), operands, kinds, name)
         if module == "adcompiler":
-            callee = self.missing(
-                UnsupportedSyntaxError,
-                f"{name} inside a differentiated function",
-                "Derivatives of derivatives are not supported yet.",
-                "Compute it outside and pass the result.",
-            )
-            return self.apply(expr, callee, operands, kinds, Unknown())
+            return self.apply(expr, self._derivative(name), operands, kinds, Unknown())
         callee = self.missing(NoRuleError, *without_rule(key, full_name(key, name)))
         return self.apply(expr, callee, operands, kinds, constructed(key, kinds))
 
@@ -272,13 +308,22 @@ class CallResolver(StreamResolver):
             keywords = tuple(k for k, _ in expr.kwargs if k)
             dynamic = Dynamic(expr.func.name, keywords, pure=True)
             return self.apply(expr, dynamic, self._operands(expr, args), kinds, Unknown())
-        return self._dynamic(expr, kinds, pure=True)
+        owned = len(args) > len(expr.args)  # an object that is called is the first operand
+        return self._dynamic(expr, kinds[1:] if owned else kinds, pure=True)
 
-    def _writes_out(self, key: Any, expr: ir.Call) -> bool:
+    def _writes_out(self, key: Any, rules: Any, expr: ir.Call, kinds: list[Any]) -> bool:
         """Whether a call writes into one of its arguments."""
-        counts = [self._count(arg) for arg in expr.args]
-        positional = isinstance(key, np.ufunc) and sum(counts) > key.nin
-        return positional or any(name == "out" for name, _ in expr.kwargs)
+        names = [name for name, _ in expr.kwargs]
+        given = list(zip(names, kinds[len(kinds) - len(names) :], strict=True))
+        places = [kind for name, kind in given if name == "out"]
+        spread = [kind for name, kind in given if name is None and isinstance(kind, DictOfKinds)]
+        places += [item for kind in spread for k, item in zip(kind.keys, kind.items, strict=True) if k == "out"]
+        count, before = 0, _before_out(key, rules)
+        for arg, kind in zip(expr.args, kinds, strict=False):
+            count += self._count(arg)
+            if before is not None and count > before:
+                places.append(kind)
+        return not all(map(_is_nowhere, places))
 
     def _count(self, arg: ir.Expr) -> int:
         """How many arguments an argument stands for: a starred one for several, at least one if it is not known."""
@@ -291,7 +336,9 @@ class CallResolver(StreamResolver):
         """The kind of the result of a function declared without derivative."""
         operands = {str(i): k for i, k in enumerate(kinds)}
         if declared.kind == "tuple":
-            return ListOf(None, Int()) if declared.key is np.shape else Inert()
+            return ListOf(
+                None, Int() if declared.key in (np.shape, np.broadcast_shapes) else IntArray(None, self.fresh)
+            )
         kind = result_kind(declared.kind, operands, self.fresh) if declared.kind else Number(False)
         last = kinds[len(kinds) - len(expr.kwargs) :]
         typed = [k for (name, _), k in zip(expr.kwargs, last, strict=True) if name == "dtype"]
@@ -304,3 +351,21 @@ class CallResolver(StreamResolver):
 def _is_declared(function: types.FunctionType) -> bool:
     """Whether a function's derivative is a rule or nothing, so that its source is not read."""
     return bool(lookup(function) or is_non_differentiable(function)) or root_module(function) in LIBRARIES
+
+
+def _is_nowhere(kind: Any) -> bool:
+    """Whether what is given as `out` is no place to write: None, or `...` of a new ufunc, or a tuple of these."""
+    if isinstance(kind, TupleOf):
+        return all(map(_is_nowhere, kind.items))
+    return isinstance(kind, Known) and (kind.value is None or kind.value is ...)
+
+
+def _before_out(key: Any, rules: Any) -> int | None:
+    """How many arguments come before the one that a function writes into; None if that is only given by name."""
+    if isinstance(key, np.ufunc):
+        return key.nin
+    if isinstance(getattr(key, "__self__", None), np.ufunc):
+        return _BEFORE_OUT.get(key.__name__)
+    parameters = [list(rule.signature.parameters.values()) for rule in rules]
+    found = [i for each in parameters for i, p in enumerate(each) if p.name == "out" and p.kind is not p.KEYWORD_ONLY]
+    return min(found, default=None)

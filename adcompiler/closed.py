@@ -26,6 +26,7 @@ from adcompiler.emit import Emitter
 from adcompiler.fold import fold
 from adcompiler.module import backward_block
 from adcompiler.pair import Pair
+from adcompiler.renaming import renamed
 from adcompiler.runtime.bars import with_table
 
 _LATE = "What the pullback reads is assigned below, before each return."
@@ -143,31 +144,8 @@ def _closed(pair: Pair, single_use: bool, titles: Titles) -> ir.Block | None:
     if any(mapping.keys() & e.reads for stmt in ir.statements(block) for e in _verbatim(stmt)):
         return None
     first = tuple(ir.Assign(new, ir.Name(old)) for old, new in mapping.items())
-    return (*first, *with_names(block, mapping))
+    return (*first, *renamed(block, mapping))
 
 
 def _verbatim(stmt: ir.Stmt) -> list[ir.Verbatim]:
     return [e for top in ir.expressions(stmt) for e in ir.walk(top) if isinstance(e, ir.Verbatim)]
-
-
-def with_names(block: ir.Block, mapping: dict[str, str]) -> ir.Block:
-    """The block with names replaced where they are read and where they are bound."""
-    names: dict[str, ir.Expr] = {old: ir.Name(new) for old, new in mapping.items()}
-    out: list[ir.Stmt] = []
-    for stmt in block:
-        new: Any = ir.map_expressions(stmt, lambda e: ir.substitute(e, names))
-        if ir.blocks(new):
-            new = ir.with_blocks(new, tuple(with_names(b, mapping) for b in ir.blocks(new)))
-        match new:
-            case ir.Assign(target) | ir.Unpack(target) | ir.For(target):
-                new = replace(new, target=_target(target, mapping))
-            case ir.Clear(cleared) | ir.Delete(cleared):
-                new = replace(new, names=tuple(mapping.get(n, n) for n in cleared))
-        out.append(new)
-    return tuple(out)
-
-
-def _target(target: Any, mapping: dict[str, str]) -> Any:
-    if isinstance(target, ir.Targets):
-        return replace(target, items=tuple(_target(t, mapping) for t in target.items))
-    return mapping.get(target, target)

@@ -27,7 +27,8 @@ import numpy as np
 from adcompiler import ir
 from adcompiler.decide import trusted
 from adcompiler.normalise import YIELDS, Normaliser
-from adcompiler.scope import bindings, loads, own_nodes, parameters
+from adcompiler.renaming import rename
+from adcompiler.scope import bindings, loads, own_nodes
 
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 # What takes all items of a generator expression before it does anything else with them.
@@ -75,12 +76,12 @@ class Comprehender(Normaliser):
         return self.gather(node, "a list comprehension", lambda t: self.collected(node))
 
     def value_SetComp(self, node: gast.SetComp) -> ir.Expr:
-        return self.gather(node, "a set of values", lambda t: self.collected(node))
+        return self.gather(node, "a set of values", lambda t: self.collected(node), unordered=True)
 
     def value_DictComp(self, node: gast.DictComp) -> ir.Expr:
         return self.gather(node, "a dict comprehension", lambda t: self.collected(node))
 
-    def gather(self, node: gast.AST, what: str, make: Callable[[str], str | None]) -> ir.Expr:
+    def gather(self, node: gast.AST, what: str, make: Callable[[str], str | None], unordered: bool = False) -> ir.Expr:
         """The value of an expression that `make` writes as statements.
 
         `make` gets the name for the value, and returns that of the list or dict which collects it, if there is one.
@@ -88,11 +89,13 @@ class Comprehender(Normaliser):
         if any(isinstance(d, YIELDS) for d in own_nodes(node)):
             raise self.unsupported(node, f"a yield inside {what}", "Yield in a statement of its own.")
         target = self.names.fresh("t")
+        node = self.kept(node)
         into: list[str | None] = []
         body = self.block(lambda: into.append(make(target)))
         spelled = ir.Verbatim(node, frozenset(n for n in loads(node, values_only=True) if self.is_local(n)), what)
         own_cells = self.depth > 0 and any(self.keeps_cells(n) for n in gast.walk(node))
-        self.out.append(ir.Gather(target, spelled, into[0], body, self.origin(node), own_cells=own_cells))
+        origin = self.origin(node)
+        self.out.append(ir.Gather(target, spelled, into[0], body, origin, unordered=unordered, own_cells=own_cells))
         return ir.Name(target)
 
     def collected(self, node: Any) -> str:
@@ -205,7 +208,7 @@ class Comprehender(Normaliser):
             if func is list and alone:
                 return self.gather(node, "a generator expression", lambda t: self.collected(first))
             if func in (set, frozenset) and alone and func is not None:
-                return self.gather(node, "a set of values", lambda t: self.collected(first))
+                return self.gather(node, "a set of values", lambda t: self.collected(first), unordered=True)
             if func in (any, all) and alone and func is not None:
                 return self.gather(node, "a generator expression", lambda t: self.until(t, first, func is any))
             joined = isinstance(node.func, gast.Attribute) and node.func.attr == "join"
@@ -251,34 +254,6 @@ class Comprehender(Normaliser):
 def as_list(node: Any) -> Any:
     """A generator expression as a list comprehension."""
     return gast.copy_location(gast.ListComp(elt=node.elt, generators=node.generators), node)
-
-
-def rename(node: Any, new: dict[str, str], whole: bool = False) -> None:
-    """Rename variables in an expression, in place; scopes inside that have the names themselves are left alone.
-
-    `whole`: the node is the comprehension whose variables these are.
-    """
-    match node:
-        case gast.Name():
-            node.id = new.get(node.id, node.id)
-            return
-        case gast.Lambda():
-            for default in [*node.args.defaults, *node.args.kw_defaults]:
-                if default is not None:
-                    rename(default, new)
-            hidden = set(parameters(node))
-            rename(node.body, {a: b for a, b in new.items() if a not in hidden})
-            return
-    if isinstance(node, COMPREHENSIONS) and not whole:
-        first = node.generators[0].iter
-        rename(first, new)
-        hidden = {n.id for g in node.generators for n in gast.walk(g.target) if isinstance(n, gast.Name)}
-        node.generators[0].iter = gast.Constant(value=None, kind=None)
-        rename(node, {a: b for a, b in new.items() if a not in hidden}, whole=True)
-        node.generators[0].iter = first
-        return
-    for child in gast.iter_child_nodes(node):
-        rename(child, new)
 
 
 def _results(node: Any) -> list[gast.AST]:

@@ -8,6 +8,7 @@ Keys decide and carry no derivative.  An iterator with a name, used up in one pl
 
 from __future__ import annotations
 
+import copy
 import functools
 import math
 import operator
@@ -49,9 +50,6 @@ class Consumers(Iterators):
 
     def value_Call(self, node: gast.Call) -> ir.Expr:  # noqa: C901  one case per consumer
         func = self.known(node.func)
-        if isinstance(node.func, gast.Call) and self.known(node.func.func) is np.vectorize:
-            if len(node.args) == len(node.func.args) == 1 and not node.keywords and not node.func.keywords:
-                return self.gather(node, "np.vectorize", lambda t: self.vectorized(t, node))
         getter = self.getter(node, func)
         if getter is not None:
             return self.value(getter)
@@ -70,7 +68,7 @@ class Consumers(Iterators):
         if not lazy or isinstance(first, gast.GeneratorExp):
             return super().value_Call(node)
         if is_one(func, (set, frozenset)):
-            return self.gather(node, "a set of values", lambda t: self.collected(all_of(first)))
+            return self.gather(node, "a set of values", lambda t: self.collected(all_of(first)), unordered=True)
         if is_one(func, (any, all)):
             return self.gather(node, what, lambda t: self.until(t, all_of(first), func is any))
         if func is list:
@@ -161,40 +159,15 @@ class Consumers(Iterators):
         other = (ir.Assign(target, default, origin),)
         self.out.append(ir.If(count, self.block(choose), other, origin))
 
-    def vectorized(self, target: str, node: Any) -> None:
-        """Add `np.vectorize(f)(x)`: the function of each element, after a first call that tells the type."""
-        origin = self.origin(node)
-        each = self.function(node.func.args[0])
-        x = self.temp(self.atom(node.args[0]), node)
-        flat = self.named(self.temp(ir.Call(ir.Static(np.ravel, "ravel"), (x,)), node), node)
-        count = self.temp(ir.Call(ir.Static(len, "len"), (ir.Name(flat.id),)), node)
-        message = "cannot call `vectorize` on size 0 inputs unless `otypes` is set"
-        self.out.append(ir.If(count, (), (self.raising("ValueError", message, node),), origin))
-
-        def of(element: Any) -> Any:
-            item = gast.copy_location(gast.Attribute(value=element, attr="item", ctx=gast.Load()), node)
-            return call_node(each, [call_node(item, [], node)], node)
-
-        zero = gast.Constant(value=0, kind=None)
-        first = self.temp(self.value(of(gast.Subscript(value=flat, slice=zero, ctx=gast.Load()))), node)
-        made = self.temp(ir.Call(ir.Static(np.asarray, "asarray"), (first,)), node)
-        dtype = self.temp(ir.Attr(made, "dtype"), node)
-        [item] = item_names(each)
-        generator = gast.comprehension(name_node(item, node, gast.Store()), flat, [], 0)
-        listed = gast.copy_location(gast.ListComp(elt=of(name_node(item, node)), generators=[generator]), node)
-        values = self.atom(listed)
-        whole = self.temp(ir.Call(ir.Static(np.array, "array"), (values,), (("dtype", dtype),)), node)
-        shape = self.temp(ir.Call(ir.Static(np.shape, "shape"), (x,)), node)
-        self.out.append(ir.Assign(target, ir.Call(ir.Static(np.reshape, "reshape"), (whole, shape)), origin))
-
     def first_of(self, node: Any) -> ir.Expr:
         """`next(iter(xs))`, `next(iterator)`, and these with a default."""
         source = node.args[0]
         if isinstance(source, gast.Call) and self.known(source.func) is iter and len(source.args) == 1:
             source = source.args[0]
-        elif not isinstance(source, gast.Call | gast.GeneratorExp) or self.kind_of_iterator(source) is None:
+        elif self.iterator(source) is None:
             return super().value_Call(node)
-        if isinstance(source, gast.GeneratorExp) and len(source.generators) > 1:
+        found = self.iterator(source)
+        if isinstance(found, gast.GeneratorExp) and len(found.generators) > 1:
             return super().value_Call(node)
 
         def make(target: str) -> None:
@@ -245,7 +218,7 @@ class Consumers(Iterators):
         """As for all expressions; `*map(f, xs)` takes all items first."""
         taken = [
             gast.Starred(value=self.named(self.listed(n.value), n), ctx=n.ctx)
-            if isinstance(n, gast.Starred) and self.kind_of_iterator(n.value) in ("moving", "calling")
+            if isinstance(n, gast.Starred) and not isinstance(n.value, gast.GeneratorExp) and self.iterator(n.value)
             else n
             for n in nodes
         ]
@@ -259,35 +232,57 @@ class Consumers(Iterators):
             return False
         name, scope = node.targets[0].id, self.source.node
         uses = Counter(n.id for n in gast.walk(scope) if isinstance(n, gast.Name))
-        if uses[name] != 2 or name in self.cells or not self._is_settled(node.value):
+        if uses[name] != 2 or name in self.cells or name in self.scope.outer or not self._can_settle(node.value):
             return False
         for i, stmt in enumerate(rest):
             found = [n for n in gast.walk(stmt) if isinstance(n, gast.Name) and n.id == name]
             if found:
-                between = {n for s in rest[: i + 1] for n in bindings(s)}
                 repeated = isinstance(stmt, gast.While | gast.FunctionDef | gast.ClassDef) or (
                     isinstance(stmt, gast.For) and found[0] is not stmt.iter
                 )
                 late = any(isinstance(d, gast.For | gast.While | gast.FunctionDef) for d in _below(stmt)) or _inner(
                     stmt, name
                 )
-                if repeated or late or between & set(loads(node.value)):
+                if repeated or late or not isinstance(found[0].ctx, gast.Load):
                     return False
-                self.deferred[name] = node.value
+                self.deferred[name] = self._settle(node.value, {n for s in rest[: i + 1] for n in bindings(s)})
                 return True
         return False
 
-    def _is_settled(self, node: Any) -> bool:
-        """Whether an iterator is made of names, constants and functions only, so that it can be made later."""
-        if isinstance(node, gast.Name | gast.Constant | gast.Lambda) or self.known(node) is not None:
-            return True
+    def _can_settle(self, node: Any) -> bool:
+        """Whether the iterators that an iterator is made of can be made later."""
         if isinstance(node, gast.Starred):
-            return self._is_settled(node.value)
+            return self._can_settle(node.value)
+        found = self.iterator(node)
+        if found is None:
+            return True
+        if isinstance(found, gast.GeneratorExp):
+            return self._can_settle(found.generators[0].iter)
+        return all(map(self._can_settle, [*found.args, *(k.value for k in found.keywords)]))
+
+    def _settle(self, node: Any, rebound: set[str]) -> Any:
+        """An iterator that can be made later: what is evaluated when it is made has a name that is not `rebound`."""
         if isinstance(node, gast.GeneratorExp):
-            return self._is_settled(node.generators[0].iter)
-        if self.iterator(node) is None:
-            return False
-        return all(map(self._is_settled, [*node.args, *(k.value for k in node.keywords)]))
+            node = copy.copy(node)
+            first = copy.copy(node.generators[0])
+            first.iter = self._settle(first.iter, rebound)
+            node.generators = [first, *node.generators[1:]]
+            return node
+        if isinstance(node, gast.Starred):
+            return gast.copy_location(gast.Starred(value=self._settle(node.value, rebound), ctx=node.ctx), node)
+        if isinstance(node, gast.Call) and self.iterator(node) is not None:
+            node = copy.copy(node)
+            node.args = [self._settle(a, rebound) for a in node.args]
+            values = [self._settle(k.value, rebound) for k in node.keywords]
+            node.keywords = [
+                gast.copy_location(gast.keyword(k.arg, v), k) for k, v in zip(node.keywords, values, strict=True)
+            ]
+            return node
+        if isinstance(node, gast.Name) and node.id in rebound and self.known(node) is None:
+            return self.named(self.temp(self.atom(node), node), node)
+        if isinstance(node, gast.Name | gast.Constant | gast.Lambda) or self.known(node) is not None:
+            return node
+        return self.function(node)
 
 
 def _below(stmt: Any) -> list[Any]:

@@ -19,8 +19,8 @@ from adcompiler.lattice import Array, IntArray, Kind, is_plain, is_real, is_scal
 from adcompiler.names import Names
 from adcompiler.quiet import is_quiet
 from adcompiler.runtime import accumulate, broadcast
-from adcompiler.runtime.bars import as_it_was
 from adcompiler.runtime.containers import form, real_part, snapshot
+from adcompiler.runtime.held import as_it_was
 from adcompiler.runtime.shapes import shape
 from adcompiler.saving import Region, Saver
 from adcompiler.spec import Spec

@@ -222,9 +222,10 @@ def store_of(f: Any) -> dict[Any, Any]:
     """Where the variants of a function are kept: on the function itself."""
     if isinstance(f, Differentiable):
         return f._store
-    called, _ = calling(f)
-    if called is not None:
-        return store_of(called)
+    if type(f) is not types.FunctionType:
+        called, _ = calling(f)
+        if called is not None:
+            return store_of(called)
     try:
         owner, store = f.__dict__.get("__adcompiler_variants__", (None, None))
         if owner is not f:  # functools.wraps copies the attributes of what it wraps

@@ -154,9 +154,10 @@ class _Folder:
     def nested(self, expr: ir.Expr, out: list[ir.Stmt], pending: int) -> tuple[ir.Expr, int]:
         taken = 0
         mapping: dict[str, ir.Expr] = {}
+        in_text = {n for e in ir.walk(expr) if isinstance(e, ir.Verbatim | ir.Lambda) for n in ir.reads(e)}
         for name in reversed(list(ir.reads(expr))):
             last: Any = out[-1] if taken < pending and out else None
-            if last is not None and last.target == name and name not in mapping:
+            if last is not None and last.target == name and name not in mapping and name not in in_text:
                 out.pop()
                 taken += 1
                 mapping[name] = last.value

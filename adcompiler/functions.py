@@ -14,7 +14,7 @@ from adcompiler.lattice import Closure, Kind, Observed, Unknown
 from adcompiler.program import signature_of
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.runtime.containers import cell_of
-from adcompiler.shapeclasses import canonical, renamed, shape_numbers
+from adcompiler.shapeclasses import canonical, foreign, renamed, shape_numbers
 from adcompiler.spec import Root, Spec
 
 _FEW_KINDS, _MOST_KINDS = 4, 8  # versions of one function
@@ -87,7 +87,7 @@ class FunctionResolver(Resolver):
                 kind = self.program.source_kind(cell_of(closure.owner, name), (*closure.path, ("cell", name)))
             else:
                 self.program.assume()
-                kind = closure.owner.name_kinds.get(name) or Unknown()
+                kind = foreign(closure.owner.name_kinds.get(name) or Unknown())
             temp = self.spec.names.fresh("t")
             cell = ir.Call(ir.Static(cell_of, "cell_of"), (func, ir.Const(name)))
             load = ir.Apply(cell, Load(name), (func,), (closure,), kind)

@@ -9,12 +9,13 @@ ys = [f(x) for x in xs]        t1 = []
 from __future__ import annotations
 
 import sys
+from collections import Counter
 
 import gast
 
 from adcompiler import ir
 from adcompiler.activity import Activity
-from adcompiler.callees import Build, Gathered, InertCall, Iteration, Load, Move, PathLoad, RuleCall
+from adcompiler.callees import Build, Gathered, InertCall, Iteration, Load, Move, PairCall, PathLoad, RuleCall
 from adcompiler.comprehend import COMPREHENSIONS
 from adcompiler.definite import Definite
 from adcompiler.errors import UnsupportedSyntaxError, refuse
@@ -24,15 +25,22 @@ from adcompiler.scope import loads
 _HARMLESS = (Build, Gathered, InertCall, Iteration, Load, Move, PathLoad, RuleCall)
 
 
-def gathered(body: ir.Block, found: Activity, variables: frozenset[str], bound: Definite) -> ir.Block:
-    """The block with a decision on each `Gather`; `found` gets the active names before each new statement."""
+def gathered(
+    body: ir.Block, found: Activity, variables: frozenset[str], bound: Definite, called: Counter[str] | None = None
+) -> ir.Block:
+    """The block with a decision on each `Gather`; `found` gets the active names before each new statement.
+
+    `called` counts the variables that calls in the whole function pass for functions which captured them.
+    """
     before = found.before
+    called = _passed(body) if called is None else called
     out: list[ir.Stmt] = []
     for stmt in body:
-        inner = tuple(gathered(b, found, variables, bound) for b in ir.blocks(stmt))
+        inner = tuple(gathered(b, found, variables, bound, called) for b in ir.blocks(stmt))
         active = before.get(id(stmt), frozenset())
         if isinstance(stmt, ir.Gather):
-            decided = _decided(stmt, inner[0], found, variables)
+            outlived = called - _passed(stmt.body)  # functions that it made are called elsewhere
+            decided = _decided(stmt, inner[0], found, variables | outlived.keys())
             unsure = _unsure(stmt, variables, bound)
             out += _checked(tuple(decided), unsure, before) if unsure and len(decided) > 1 else decided
         elif any(a is not b for a, b in zip(inner, ir.blocks(stmt), strict=True)):
@@ -43,6 +51,18 @@ def gathered(body: ir.Block, found: Activity, variables: frozenset[str], bound: 
             out.append(stmt)
     same = len(out) == len(body) and all(a is b for a, b in zip(out, body, strict=True))
     return body if same else tuple(out)
+
+
+def _passed(body: ir.Block) -> Counter[str]:
+    """How often each variable is passed for a function that captured it."""
+    values = [e for stmt in ir.statements(body) for e in ir.expressions(stmt) if isinstance(e, ir.Apply)]
+    return Counter(
+        a.id
+        for value in values
+        if isinstance(value.callee, PairCall)
+        for a in value.args[: value.callee.captured]
+        if isinstance(a, ir.Name)
+    )
 
 
 def _unsure(stmt: ir.Gather, variables: frozenset[str], bound: Definite) -> frozenset[str]:
@@ -85,7 +105,8 @@ def _decided(stmt: ir.Gather, body: ir.Block, found: Activity, variables: frozen
     needed = id(stmt) in found.gathered or any(
         _matters(s, before.get(id(s), frozenset())) for s in ir.statements(stmt.body)
     )
-    if not needed and not ir.bound_in(body) & variables:  # a walrus binds in the function: only the loop shows that
+    # What is bound in the function, by a walrus, or for functions that are called later: only the loop shows that.
+    if not needed and not ir.bound_in(body) & variables:
         kept = ir.Assign(stmt.target, stmt.spelled, stmt.origin, kind=stmt.kind)
         before[id(kept)] = active
         return [kept]

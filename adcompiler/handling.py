@@ -63,13 +63,13 @@ class Handling(CallResolver):
         self._raising.append([env])
         new, ends = self._arms(stmt, env)
         anywhere = self._raising.pop()
+        left = [exits.pop() for exits in leaving]
         after = merge(ends, (id(stmt), "end"))
         final, end = self.block(stmt.final, merge([*anywhere, *ends], (id(stmt), "finally")) or {})
         changed = ir.bound_in(stmt.final)
-        for exits in leaving:
-            left = exits.pop()
+        for exits, gone in zip(leaving, left, strict=True):
             if exits and end is not None:
-                exits[-1] += [_changed(one, end, changed) for one in left]
+                exits[-1] += [_changed(one, end, changed) for one in gone]
         if after is not None:
             after = None if end is None else _changed(after, end, changed)
         if not stmt.handlers and not final:

@@ -229,7 +229,7 @@ class Filler:
         """Whether an expression of the rule is surely real."""
         match expr:
             case ir.Name(name):
-                if name == self.text.cotangent:
+                if name in (self.text.cotangent, self.text.result):
                     return is_real(self.result)
                 local = self.backward.get(name, self.forward.get(name))
                 if local is not None:

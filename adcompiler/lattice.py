@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.members import has_plain_fields, is_named_tuple
+from adcompiler.runtime.walk import holds_only
 
 
 class Kind:
@@ -196,6 +197,7 @@ _CONSTANTS = (bool, str, bytes, type, types.ModuleType, types.EllipsisType, enum
 _DISPATCHED = type(np.sum)  # NumPy's functions that other array libraries may answer
 
 _LITERALS = (int, float, complex, str, bytes, bool)
+_INERT_TYPES: frozenset[type] = INTEGER_TYPES | {bool, str, bytes, type(None)}
 MAX_DEPTH = 4
 
 
@@ -281,8 +283,6 @@ def can_be_active(kind: Kind | None) -> bool:
             return item is None or can_be_active(item)
         case Observed(inert=inert):
             return not inert
-        case Closure(owner=types.FunctionType() as function):
-            return value_can_be_active(function)
     return True
 
 
@@ -301,7 +301,7 @@ def value_can_be_active(value: Any, depth: int = 0) -> bool:
         return depth < MAX_DEPTH and any(value_can_be_active(v, depth + 1) for v in cells)
     if (type(value) in (tuple, list, dict) or is_named_tuple(type(value))) and depth < MAX_DEPTH:
         items = value.values() if type(value) is dict else value
-        return any(value_can_be_active(v, depth + 1) for v in items)
+        return not holds_only(items, _INERT_TYPES) and any(value_can_be_active(v, depth + 1) for v in items)
     return True
 
 

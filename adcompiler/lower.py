@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import builtins
 import copy
+import functools
 import operator
 from collections.abc import Callable
 from dataclasses import replace
@@ -26,7 +27,8 @@ from adcompiler.runtime import places
 from adcompiler.scope import bindings, calls_out, own_nodes, parameters, scope_of
 
 _WHAT = {
-    "With": "a with statement", "Try": "a try statement", "TryStar": "a try statement", "Match": "a match statement",
+    "With": "a with statement", "Try": "a try statement", "TryStar": "a try statement with except*",
+    "Match": "a match statement",
     "ClassDef": "a class definition", "Import": "an import", "ImportFrom": "an import", "Raise": "raise",
     "Assert": "assert", "Global": "global", "Nonlocal": "nonlocal",
 }  # fmt: skip
@@ -88,13 +90,13 @@ class Lowering(Assignments):
 
     def body(self, nodes: list[gast.AST]) -> ir.Block:
         """The IR of a list of statements."""
+        return self.block(lambda: self.sequence(nodes))
 
-        def make() -> None:
-            for i, node in enumerate(nodes):
-                if not (isinstance(node, gast.Assign) and self.defer(node, nodes[i + 1 :])):
-                    self.statement(node)
-
-        return self.block(make)
+    def sequence(self, nodes: list[gast.AST]) -> None:
+        """Add the IR of a list of statements."""
+        for i, node in enumerate(nodes):
+            if not (isinstance(node, gast.Assign) and self.defer(node, nodes[i + 1 :])):
+                self.statement(node)
 
     def statement(self, node: gast.AST) -> None:
         """Add the IR of one statement."""
@@ -115,7 +117,11 @@ class Lowering(Assignments):
 
     def opaque(self, node: gast.AST, error: Exception | None = None) -> None:
         """Keep a statement as it stands, if control cannot leave through it; `error` says why it is not lowered."""
+        node = self.kept(node)
         what = _WHAT.get(type(node).__name__, "this statement")
+        outer = sorted(n for n in bindings(node) if n in self.scope.outer)
+        if outer and not isinstance(node, _COMPOUND):
+            what = f"an assignment to {outer[0]}, which is global or nonlocal,"
         exits = (gast.Return, gast.Break, gast.Continue)
         if any(isinstance(d, exits) for d in own_nodes(node)):
             what = f"{what} with a return, break or continue inside"
@@ -131,6 +137,8 @@ class Lowering(Assignments):
         """What to write instead of a statement that is not supported."""
         if isinstance(node, gast.TryStar):
             return "Test with `if`, or catch single exceptions with `except`."
+        if isinstance(node, gast.Assign | gast.AugAssign | gast.AnnAssign):
+            return "Pass what it holds as an argument, and return the new value."
         return "Move it out of the differentiated function."
 
     # --- simple statements ------------------------------------------------------------------------------
@@ -255,14 +263,7 @@ class Lowering(Assignments):
     def stmt_For(self, node: gast.For) -> None:
         rebound = {n for stmt in (*node.body, *node.orelse) for n in bindings(stmt)} | set(bindings(node.target))
 
-        def inside() -> None:
-            for stmt in node.body:
-                self.statement(stmt)
-
-        def orelse() -> None:
-            for stmt in node.orelse:
-                self.statement(stmt)
-
+        inside, orelse = functools.partial(self.sequence, node.body), functools.partial(self.sequence, node.orelse)
         self.loop(node.target, node.iter, rebound, inside, orelse, node)
 
     def plain_loop(

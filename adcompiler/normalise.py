@@ -40,6 +40,17 @@ YIELDS = (gast.Yield, gast.YieldFrom)
 _VERBATIM = {gast.JoinedStr: "an f-string"}
 
 
+class _Spelled(gast.NodeTransformer):  # type: ignore[misc]  # gast has no types
+    """Puts expressions where names stand."""
+
+    def __init__(self, values: dict[str, gast.AST]) -> None:
+        self.values = values
+
+    def visit_Name(self, node: gast.Name) -> gast.AST:
+        found = self.values.get(node.id) if isinstance(node.ctx, gast.Load) else None
+        return node if found is None else self.visit(copy.deepcopy(found))
+
+
 class Normaliser:
     """Lowers expressions into the list of statements `out`; statements are added by `lower.Lowering`."""
 
@@ -112,8 +123,13 @@ class Normaliser:
     def value_YieldFrom(self, node: gast.YieldFrom) -> ir.Expr:
         raise self.unsupported(node, "the value of `yield from`", "Yield what the other generator would return.")
 
+    def kept(self, node: Any) -> Any:
+        """Text that is kept as it stands: iterators that were left for their one use are made there."""
+        return _Spelled(self.deferred).visit(copy.deepcopy(node)) if self.deferred else node
+
     def verbatim(self, node: gast.AST, what: str) -> ir.Expr:
         """An expression kept as it stands."""
+        node = self.kept(node)
         if any(True for _ in bindings(node)):
             raise self.unsupported(node, f"a walrus inside {what}", "Assign the name in a statement of its own before.")
         if any(isinstance(d, YIELDS) for d in own_nodes(node)):

@@ -235,11 +235,13 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         if isinstance(expr, ir.Call):
             return self._keyed(expr, function, args, self.kinds(self._operands(expr, args)), function.__name__)
         kinds, rules = self.kinds(args), lookup(function)
-        if is_non_differentiable(function) is not None:
-            return self.apply(expr, InertCall("declared without derivative"), args, kinds, Unknown())
+        declared = is_non_differentiable(function)
+        if declared is not None:
+            callee = InertCall("declared without derivative", declared.kind or "number")
+            return self.apply(expr, callee, args, kinds, Unknown())
         return self.rule(expr, RuleCall(rules, function), args, ()) if rules else self._source(expr, function, args)
 
-    def _call_object(self, expr: ir.Call, obj: Kind, cls: type) -> Resolved:
+    def _call_object(self, expr: ir.Call, cls: type) -> Resolved:
         """A call of an object: a bound method, a partial, or one whose class defines `__call__`."""
         func = expr.func if isinstance(expr.func, ir.Name) else self._made(expr.func)
         if cls is types.MethodType:

@@ -39,11 +39,12 @@ from adcompiler.lattice import (
 from adcompiler.moves import MoveResolver
 from adcompiler.resolve import Resolved
 from adcompiler.rulecalls import RuleResolver
-from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime import changes, places
 from adcompiler.runtime.domain import array_member
 from adcompiler.shapeclasses import shapeless
 from adcompiler.spec import ANY, Path, Root
+from adcompiler.textcalls import TextResolver
 from adcompiler.transfer import as_dict, broadcast_kind, result_kind
 
 BINARY = {
@@ -55,7 +56,7 @@ UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in")
 
 
-class OperationResolver(RuleResolver, MoveResolver):
+class OperationResolver(RuleResolver, MoveResolver, TextResolver):
     """Adds everything but calls to what can be resolved."""
 
     # --- displays ---------------------------------------------------------------------------------------
@@ -104,12 +105,12 @@ class OperationResolver(RuleResolver, MoveResolver):
         if any(k is None for k in kinds):
             return self.apply(expr, InertCall("not reached yet"), expr.args, kinds, None)
         if expr.op in COMPARISONS or expr.op == "not":
-            return self.apply(expr, InertCall("a test"), expr.args, kinds, self._test(expr.op, kinds))
+            return self.apply(expr, InertCall("a test", "bool"), expr.args, kinds, self._test(expr.op, kinds))
         key = (UNARY if len(expr.args) == 1 else BINARY)[expr.op]
-        numbers = [numeric(k) for k in kinds]
-        if None not in numbers:
+        if None not in (numbers := [numeric(k) for k in kinds]):
             if all(isinstance(k, Int | IntArray) for k in numbers):
-                return self.apply(expr, InertCall("integers"), expr.args, kinds, self._integers(expr.op, kinds))
+                kind = self._integers(expr.op, kinds)
+                return self.apply(expr, InertCall("integers", passes=True), expr.args, kinds, kind)
             rules = lookup(key)
             if rules:
                 return self.rule(expr, RuleCall(rules, key), expr.args, ())
@@ -119,6 +120,10 @@ class OperationResolver(RuleResolver, MoveResolver):
         if self.program.writes_places and expr.op == "+" and all(k and self.container_class(k) is list for k in kinds):
             whole = kinds[0] if kinds[0] == kinds[1] else Heap(list)
             return self.place_call(expr, changes.CONCATENATE, expr.args, kinds, whole)
+        return self.formatted(expr, kinds) or self._mixed(expr, key, kinds, numbers)
+
+    def _mixed(self, expr: ir.Op, key: Any, kinds: list[Any], numbers: list[Any]) -> Resolved:
+        """An operator on what is not only numbers."""
         mixed = any(isinstance(k, Inert) for k in kinds) and any(map(can_be_active, numbers))
         if mixed or any(isinstance(k, Unknown) or is_object(k) for k in kinds):
             if self.augments(expr):
@@ -186,7 +191,7 @@ class OperationResolver(RuleResolver, MoveResolver):
                 return self.rule(expr, callee, (expr.value, expr.index), ())
             case IntArray() | Int():
                 kind = result_kind("getitem", {"x": obj, "index": index}, self.fresh)
-                return self.apply(expr, InertCall("integers"), (expr.value,), (obj,), kind)
+                return self.apply(expr, InertCall("integers", passes=True), (expr.value,), (obj,), kind)
         return self._container_item(expr, obj, self._tuple_key(obj, index))
 
     @staticmethod
@@ -377,12 +382,13 @@ class OperationResolver(RuleResolver, MoveResolver):
             return self.rule(expr, RuleCall(lookup(key), key), (expr.value,), ())
         if is_non_differentiable(key):
             return self.apply(expr, InertCall("no derivative"), (expr.value,), (obj,), Inert())
-        callee = self.missing(
-            NoRuleError,
-            f".{name} of an array has no derivative rule",
-            "",
-            "Register one with @rrule, or use a function.",
-        )
+        what, reason = f".{name} of an array", refusal(key)
+        if reason is not None:
+            why, advice = reason.split("\n")
+            callee = self.missing(NoRuleError, f"{what} is not differentiated", why, advice)
+        else:
+            advice = "Register one with @rrule, or use a function."
+            callee = self.missing(NoRuleError, f"{what} has no derivative rule", "", advice)
         return self.apply(expr, callee, (expr.value,), (obj,), Unknown())
 
 
@@ -391,8 +397,5 @@ def _literal_slice(index: ir.Expr) -> slice | None:
     if not isinstance(index, ir.Slice):
         return None
     ends = [ir.Const(None) if end is None else end for end in (index.lower, index.upper, index.step)]
-    return (
-        slice(*(e.value for e in ends if isinstance(e, ir.Const)))
-        if all(isinstance(e, ir.Const) for e in ends)
-        else None
-    )
+    constants = [e.value for e in ends if isinstance(e, ir.Const)]
+    return slice(*constants) if len(constants) == 3 else None

@@ -9,12 +9,24 @@ import gast
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.callees import Dynamic, InertCall
-from adcompiler.lattice import Array, IntArray, Kind, Known, Unknown, class_of, is_object, is_scalar, numeric
+from adcompiler.callees import Dynamic, InertCall, RuleCall
+from adcompiler.lattice import (
+    Array,
+    IntArray,
+    Kind,
+    Known,
+    Unknown,
+    can_be_active,
+    class_of,
+    is_object,
+    is_scalar,
+    numeric,
+)
 from adcompiler.objects import ObjectResolver, plain_function
 from adcompiler.parse import parse
 from adcompiler.resolve import Resolved
-from adcompiler.runtime.members import ABSENT, has_plain_fields, member
+from adcompiler.rules.registry import lookup
+from adcompiler.runtime.members import ABSENT, has_plain_fields, is_generated, member
 
 
 class OverloadResolver(ObjectResolver):
@@ -57,7 +69,7 @@ class OverloadResolver(ObjectResolver):
         elif there and self._has_field(obj, name):
             self.attr(attribute)  # guarded as if it were loaded
         if function is hasattr:
-            return self.apply(expr, InertCall("a test"), expr.args, (obj, Known(name)), Known(there))
+            return self.apply(expr, InertCall("a test", "bool"), expr.args, (obj, Known(name)), Known(there))
         return self.value(expr.args[2]) if len(expr.args) == 3 else None
 
     # --- operators --------------------------------------------------------------------------------------
@@ -120,12 +132,41 @@ class OverloadResolver(ObjectResolver):
     def item(self, expr: ir.Item) -> Resolved:
         """`value[index]`; of an object, by its `__getitem__`."""
         obj = self.value(expr.value)[1]
+        ruled = self._ruled_item(expr, obj)
+        if ruled is not None:
+            return ruled
         cls = class_of(obj)
         found = member(cls, "__getitem__") if cls is not None and is_object(obj) else ABSENT
         if cls is None or plain_function(found) is None or not ir.is_atom(expr.index):
             return super().item(expr)
         self._guard_class(cls, "__getitem__", found)
         return self._on(expr, plain_function(found), (expr.value, expr.index))
+
+    def _ruled_item(self, expr: ir.Item, obj: Kind | None) -> Resolved | None:
+        """`np.r_[...]`: an index into a known object whose class has a rule for it, if the index may be active."""
+        key = getattr(type(obj.value), "__getitem__", None) if isinstance(obj, Known) else None
+        rules = lookup(key) if key is not None else ()
+        if not rules or not self._may_be_active(expr.index):
+            return None
+        parts = expr.index.items if isinstance(expr.index, ir.Seq) else (expr.index,)
+        if any(isinstance(part, ir.Slice) and self._may_be_active(part) for part in parts):
+            return None
+        index = self._made_index(expr.index)
+        return self.rule(expr, RuleCall(rules, key), (expr.value, index), ())
+
+    def _made_index(self, index: ir.Expr) -> ir.Expr:
+        """An index as a value of its own, with the tuples and slices in it."""
+        if isinstance(index, ir.Slice):
+            ends = (index.lower, index.upper, index.step)
+            given = tuple(ir.Const(None) if end is None else end for end in ends)
+            return self._made(ir.Call(ir.Static(slice, "slice"), given))
+        if isinstance(index, ir.Seq):
+            return self._made(ir.Seq(index.form, tuple(map(self._made_index, index.items))))
+        return index
+
+    def _may_be_active(self, expr: ir.Expr) -> bool:
+        parts = [e for e in ir.walk(expr) if ir.is_atom(e) and not isinstance(e, ir.Const)]
+        return any(can_be_active(self.value(e)[1]) for e in parts)
 
     def iterated(self, source: ir.Expr, kind: Kind | None) -> ir.Expr:
         """What a loop over an object runs over, if its `__iter__` is no more than `return iter(self.items)`."""
@@ -183,13 +224,7 @@ def _type_of(kind: Kind | None) -> type | None:
 
 def _is_generated_test(function: types.FunctionType) -> bool:
     """Whether a comparison was written by `dataclass`: what comes out has no derivative."""
-    return function.__code__.co_filename == "<string>" and function.__name__ in (
-        "__eq__",
-        "__lt__",
-        "__le__",
-        "__gt__",
-        "__ge__",
-    )
+    return is_generated(function) and function.__name__ in ("__eq__", "__lt__", "__le__", "__gt__", "__ge__")
 
 
 def _is_sequence_of_numpy(a: type, b: type) -> bool:

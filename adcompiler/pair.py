@@ -29,4 +29,5 @@ class Pair:
     sure: dict[str, bool] | None = None
     run: str = ""  # the first parameter of the forward of a generator: see `runtime.streams`
     table: str = ""  # the parameter of the backward for the cotangents that are kept by identity
+    caught: bool = False  # its exceptions are caught by a caller, in a program with a table
     record: str | None = None  # the list that is filled with what is saved when the forward ends, if it is open

@@ -9,14 +9,15 @@
     kinds        IR → IR with kinds and callees                       kinds, handling, unroll, environment, lattice,
                                                                       joins, shapeclasses, transfer, decide
       resolve    operation → callee and kind                          resolve, rulecalls, operations, functions, calls
-                   containers as wholes; what is written into         moves; places
+                   containers as wholes; what is written into; text   moves; places; textcalls
                    objects                                            objects, overloads, construct, newobjects
     alias        IR → alias classes                                   alias, aliases
     activity     IR → which names carry derivatives                   activity, active, unfollowed, escape,
-                                                                      handled
-    adjoint      IR → forward IR, backward IR, saved values           adjoint, protected, whiles, reverse, structures,
-                                                                      elements, tracking, cotangents, bars,
-                                                                      definite, saving, records, gathers
+                                                                      handled, texts
+    adjoint      IR → forward IR, backward IR, saved values           adjoint, protected, passing, writing, whiles,
+                                                                       reverse, structures, elements, tracking,
+                                                                       cotangents, bars, definite, saving, records,
+                                                                       gathers
       inline     rule + kinds → one expression per cotangent          ruletext, instantiate, link
     simplify     backward IR → the same without idle copies           simplify
     fold         IR → IR with nested expressions                      fold
@@ -62,6 +63,7 @@ class Request:
     wanted: frozenset[str]
     single_use: bool = False
     inline: bool = True
+    inner: bool = False  # called by compiled code, where wanted text has been made of what carries a derivative
 
 
 @dataclass(frozen=True, eq=False)
@@ -133,6 +135,8 @@ def _paired(request: Request) -> tuple[Program, Spec, Pair]:
     while True:
         program, spec = specialised(request, shared)
         mask = tuple(p in request.wanted and can_be_active(k) for p, k in zip(spec.params, spec.kinds, strict=True))
+        if request.inner:
+            spec.texts |= {p for p, on in zip(spec.params, mask, strict=True) if p in request.wanted and not on}
         try:
             return program, spec, pair_of(spec, mask)
         except ReboundLate as late:

@@ -74,6 +74,7 @@ class Program:
         self.specs: dict[Any, Spec] = {}
         self._texts: dict[tuple[Any, int], Any] = {}
         self.activities: dict[Any, Any] = {}
+        self.text_sites: set[Any] = set()  # where text made of active values is put, and the key
         self._round = 0
         self._assumed = self._changed = False
         self._taken: set[str] = set()

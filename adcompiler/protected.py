@@ -25,15 +25,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
 
 from adcompiler import ir
 from adcompiler.bars import Code, State
-from adcompiler.callees import Dynamic, PairCall, PlaceCall
+from adcompiler.callees import PlaceCall
 from adcompiler.errors import UnsupportedSyntaxError, refuse
-from adcompiler.quiet import is_quiet
+from adcompiler.passing import try_that_passes, with_that_passes
 from adcompiler.reverse import Reverser
 from adcompiler.saving import Frame, Region, exits_of
+from adcompiler.writing import fills, may_store
 
 RESULT = "<result>"  # in a state: the cotangent of the function's value, where a `return` may be cancelled
 
@@ -49,8 +49,9 @@ class Steps:
 class Protected(Reverser):
     """Adds `try`, `with` and what is inside them to what is reversed."""
 
-    def protect(self, body: ir.Block) -> None:
-        """Find what is protected in the function's body."""
+    def protect(self, body: ir.Block, caught: bool) -> None:
+        """Find what is protected in the function's body; `caught`: a caller may catch its exceptions."""
+        self.caught = int(caught)  # how many around the statement at hand may catch its exceptions
         self.opened = opened(body)
         self.cancels = any(_crossed(s, ir.Return) for s in ir.statements(body))
         self.sequences: list[Steps | None] = [None]
@@ -94,11 +95,11 @@ class Protected(Reverser):
 
     def check(self, stmt: ir.Stmt) -> None:
         """Refuse a call that may write and then raise, where the exception may be caught: half of it would be lost."""
-        if not self.tracks or self.sequences[-1] is None:
+        if not self.tracks or not self.caught:
             return
         for value in ir.expressions(stmt):
             if isinstance(value, ir.Apply) and self.is_active(value) and not isinstance(value.callee, PlaceCall):
-                if may_store(value.callee) and not _fills(value):
+                if may_store(value.callee) and not fills(value):
                     raise refuse(
                         UnsupportedSyntaxError,
                         "a call that writes into containers or objects, where its exceptions are caught",
@@ -160,27 +161,32 @@ class Protected(Reverser):
 
     def stmt_With(self, stmt: ir.With, state: State, region: Region) -> tuple[Code, Code, State]:
         self.around += 1
-        if stmt.swallows:
-            self.begin(stmt.body, region)
-        body, code, state = self.block(stmt.body, state, region)
-        if stmt.swallows:
-            self.sequences.pop()
+        self.caught += stmt.swallows
+        body, code, state = self.part(stmt.body, state, region, stmt.swallows)
+        self.caught -= stmt.swallows
         self.around -= 1
         if stmt.target is not None:
             state.pop(stmt.target, None)
         # The reverse runs under the same contexts, if they are made of nothing that would have to be kept.
         again = code and not stmt.swallows and stmt.target is None and not set(ir.reads(stmt.item))
         reverse: Code = [_with(stmt, code)] if again else code
-        return [_with(stmt, body)], reverse, state
+        forward = ir.with_blocks(stmt, (tuple(body),))
+        return with_that_passes(forward, stmt, self.names), reverse, state  # type: ignore[arg-type]
 
     def stmt_Try(self, stmt: ir.Try, state: State, region: Region) -> tuple[Code, Code, State]:
         self.around += 1
         final, reverse, state = self.block(stmt.final, state, region)
+        cancels = bool(exits_of(stmt.final))
+        self.caught += cancels
         arms, code, state = self.arms(stmt, state, region)
+        self.caught += stops(stmt) - cancels
         body, undone, state = self.part(stmt.body, state, region, stops(stmt) or self.resumes(stmt))
+        self.caught -= stops(stmt)
         self.around -= 1
         *caught, orelse = map(tuple, arms)
-        return [ir.with_blocks(stmt, (tuple(body), *caught, orelse, tuple(final)))], [*reverse, *code, *undone], state
+        forward = ir.with_blocks(stmt, (tuple(body), *caught, orelse, tuple(final)))
+        passing = try_that_passes(forward, stmt, self.spec, self.names)  # type: ignore[arg-type]
+        return passing, [*reverse, *code, *undone], state
 
     def resumes(self, stmt: ir.Try) -> bool:
         """Whether a `finally` may run, and control go on, where what comes before it has stopped anywhere."""
@@ -218,35 +224,6 @@ class Protected(Reverser):
                 forwards[n].insert(0, ir.Assign(how, ir.Const(n + 1)))
                 rest = (ir.If(ir.Op("==", (ir.Name(how), ir.Const(n + 1))), tuple(reverses[n]), rest),)
         return forwards, list(rest), joined
-
-
-def may_store(callee: Any, seen: frozenset[int] = frozenset()) -> bool:
-    """Whether a callee may write into a container or an object whose cotangent is kept by identity."""
-    match callee:
-        case PlaceCall(operation):
-            return bool(operation.stores)
-        case Dynamic(pure=pure):
-            return not pure
-        case PairCall(spec) if id(spec) not in seen and not is_quiet(spec):
-            return any(may_store(value.callee, seen | {id(spec)}) for value in _applied(spec.body))
-    return False
-
-
-def _fills(value: ir.Apply) -> bool:
-    """Whether a call is of an `__init__` that writes into the new object only, which an exception leaves to nobody."""
-    if not isinstance(value.callee, PairCall) or value.callee.spec.name != "__init__":
-        return False
-    new = ir.Name(value.callee.spec.params[0])
-    inside = [v for v in _applied(value.callee.spec.body) if may_store(v.callee)]
-    return all(isinstance(v.callee, PlaceCall) and v.args[0] == new for v in inside)
-
-
-def _applied(body: ir.Block) -> Iterator[ir.Apply]:
-    """The operations in a body."""
-    for stmt in ir.statements(body):
-        for expr in ir.expressions(stmt):
-            if isinstance(expr, ir.Apply):
-                yield expr
 
 
 def _with(stmt: ir.With, body: Code) -> ir.Stmt:

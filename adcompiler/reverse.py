@@ -35,7 +35,7 @@ from adcompiler.rules.registry import key_name
 from adcompiler.ruletext import rule_text
 from adcompiler.runtime.dynamic import resolve, resolve_spread, resolve_value
 from adcompiler.runtime.shapes import real
-from adcompiler.runtime.tracked import resolve_tracked
+from adcompiler.runtime.tracked import resolve_caught, resolve_tracked
 from adcompiler.saving import Region
 from adcompiler.spec import Spec
 from adcompiler.transfer import as_dict
@@ -47,6 +47,8 @@ _ELEMENTWISE = ("elementwise", "elementwise_real", "where")
 class Reverser(Yields, ABC):
     """The reverse of assignments; `adjoint.Adjoint` adds control flow."""
 
+    caught: int  # how many `try` and `with` around the statement at hand may catch its exceptions
+
     @abstractmethod
     def pair_of(self, spec: Spec, mask: tuple[bool, ...]) -> Pair:
         """The pair of a callee for its active parameters."""
@@ -54,7 +56,7 @@ class Reverser(Yields, ABC):
     # --- assignments ------------------------------------------------------------------------------------
 
     def stmt_Assign(self, stmt: ir.Assign, state: State, region: Region) -> tuple[Code, Code, State]:
-        tracked = self.tracked(stmt, state, region)
+        tracked = self.tracked(stmt, state)
         if tracked is not None:
             return tracked
         released = self.released(stmt, state)
@@ -304,7 +306,7 @@ class Reverser(Yields, ABC):
         flags = ir.Seq("tuple", tuple(map(ir.Const, on)))
         finder = resolve_value if owner is func and on[0] else resolve
         if self.tracks:
-            finder = resolve_tracked
+            finder = resolve_caught if self.caught else resolve_tracked
         find = ir.Call(ir.Static(finder, finder.__name__), (flags, func, *args), tuple(keywords))
         forward: Code = [ir.Assign(call, find, stmt.origin)]
         run = ir.Call(ir.Attr(ir.Name(call), "forward"), tuple(args), tuple(keywords))

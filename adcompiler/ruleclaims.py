@@ -51,7 +51,7 @@ def _expected_shape(call: "Application") -> tuple[int, ...] | None:
         axis, keepdims = values.get("axis"), values.get("keepdims", False)
         kept = kept_shape(np.shape(next(iter(values.values()))), axis)
         return kept if keepdims else _without_axes(kept, axis)
-    return np.shape(next(iter(values.values()))) if kind == "like" else None
+    return np.shape(next(iter(values.values()))) if kind in ("like", "cast") else None
 
 
 def _without_axes(kept: tuple[int, ...], axis: Any) -> tuple[int, ...]:
@@ -74,6 +74,10 @@ def _is_array(call: "Application") -> bool:
     return isinstance(call.y, np.ndarray)
 
 
+def _is_of_same_rank(call: "Application") -> bool:
+    return _is_array(call) and call.y.ndim == np.ndim(next(iter(call.parameters.values())))
+
+
 _KIND_TESTS: dict[str, Callable[["Application"], bool]] = {
     "elementwise": _scalar_if_no_axes,
     "elementwise_real": lambda call: _scalar_if_no_axes(call) and not np.iscomplexobj(call.y),
@@ -81,6 +85,10 @@ _KIND_TESTS: dict[str, Callable[["Application"], bool]] = {
     "scalar_real": lambda call: _is_scalar(call.y) and not isinstance(call.y, complex),
     "reduction": _scalar_if_no_axes,
     "array": _is_array,
+    "array_real": lambda call: _is_array(call) and not np.iscomplexobj(call.y),
+    "array_complex": _is_array,
+    "same_rank_real": lambda call: _is_of_same_rank(call) and not np.iscomplexobj(call.y),
+    "same_rank_complex": lambda call: _is_of_same_rank(call),
     "array1": lambda call: _is_array(call) and call.y.ndim == 1,
     "array2": lambda call: _is_array(call) and call.y.ndim == 2,
     "transpose": lambda call: np.ndim(call.y) == np.ndim(next(iter(call.parameters.values()))),
@@ -88,6 +96,7 @@ _KIND_TESTS: dict[str, Callable[["Application"], bool]] = {
     "int": lambda call: isinstance(call.y, (int, np.integer)),
     "bool": lambda call: isinstance(call.y, (bool, np.bool_)) or np.asarray(call.y).dtype.kind == "b",
     "tuple": lambda call: isinstance(call.y, (tuple, list, np.ndarray)),
+    **dict.fromkeys(("eig", "eigh", "lstsq", "slogdet"), lambda call: isinstance(call.y, tuple)),
 }
 
 
@@ -112,7 +121,7 @@ class Variant:
 def variants(kind: str | None, real_only: bool = False) -> list[Variant]:
     """The variants of a call that a rule of this `kind` has to stand."""
     general = [v for v in _VARIANTS if not (real_only and v.change is _complex)]
-    return general + _ELEMENTWISE_VARIANTS if kind in _ELEMENTWISE else general
+    return general + _ELEMENTWISE_VARIANTS if kind in (*_ELEMENTWISE, "ufunc") else general
 
 
 def changed(value: Any, change: Callable[[Any], Any]) -> Any:

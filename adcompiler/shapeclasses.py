@@ -64,15 +64,22 @@ def shapeless(kind: Kind, _: Any = None) -> Kind:
 
 
 def unshaped(kind: Kind, _: Any = None) -> Kind:
-    """A kind without shape classes, and of any value where it was a literal number."""
+    """A kind without shape classes and parameters, and of any value where it was a literal number."""
     match kind:
         case Array() | IntArray() | Number():
             return replace(kind, shape=None)
         case Known() if (number := numeric(kind)) is not None:
             return unshaped(number)
+        case Observed():
+            return replace(kind, holder=None)
         case ListOf() | DictOfKinds() | Closure():
             return Unknown()
     return mapped(kind, unshaped)
+
+
+def foreign(kind: Kind, _: Any = None) -> Kind:
+    """The kind of a variable as another function sees it: it has neither the shape classes nor the parameters."""
+    return replace(kind, holder=None) if isinstance(kind, Observed) else mapped(shapeless(kind), foreign)
 
 
 def reclassed(kind: Kind, shape: Any) -> Kind:

@@ -119,6 +119,8 @@ def _first(operands: Operands) -> Kind:
 def _reduction(operands: Operands, fresh: Hashable) -> Kind:
     x = _first(operands)
     axis, keepdims = operands.get("axis", Known(None)), operands.get("keepdims", Known(False))
+    if _has_dtype(operands):
+        return Number(_all_real(operands), fresh)
     real, n = _deep_real(x), ndim_of(x)
     if not isinstance(axis, Known) or not isinstance(keepdims, Known):
         return Number(real, fresh)
@@ -132,15 +134,61 @@ def _reduction(operands: Operands, fresh: Hashable) -> Kind:
     return Array(left, real, fresh) if left > 0 else Scalar(real)
 
 
+def _has_dtype(operands: Operands) -> bool:
+    """Whether a call asks for a dtype, which need not be one of floats."""
+    dtype = operands.get("dtype", Known(None))
+    return not isinstance(dtype, Known) or dtype.value is not None
+
+
 def _reduction_real(operands: Operands, fresh: Hashable) -> Kind:
     kind = _reduction(operands, fresh)
+    if _has_dtype(operands):
+        return kind
     return replace(kind, real=True) if isinstance(kind, Scalar | Array | Number) else kind
 
 
 def _tuple(operands: Operands, fresh: Hashable) -> Kind:
-    whole = operands.get("compute_uv", Known(True))
+    several = operands.get("returned", Known(True))
     items = Number(_all_real(operands))
-    return ListOf(None, items) if isinstance(whole, Known) and whole.value else Unknown()
+    return ListOf(None, items) if isinstance(several, Known) and several.value else Unknown()
+
+
+def _parts(cls: type, *real: bool | None) -> Callable[[Operands, Hashable], Kind]:
+    """A tuple of class `cls` of numbers and arrays: each real, maybe complex, or (None) as the operands are."""
+
+    def transfer(operands: Operands, fresh: Hashable) -> Kind:
+        given = _all_real(operands)
+        return TupleOf(tuple(Number(given if part is None else part, (fresh, i)) for i, part in enumerate(real)), cls)
+
+    return transfer
+
+
+def _lstsq(operands: Operands, fresh: Hashable) -> Kind:
+    solution, residuals, values = (Number(real, (fresh, i)) for i, real in enumerate((_all_real(operands), True, True)))
+    return TupleOf((solution, residuals, Int(), values))
+
+
+def _svd(operands: Operands, fresh: Hashable) -> Kind:
+    whole = operands.get("compute_uv", Known(True))
+    if not isinstance(whole, Known):
+        return Unknown()
+    return _SVD(operands, fresh) if whole.value else Array(None, True, fresh)
+
+
+def _qr(operands: Operands, fresh: Hashable) -> Kind:
+    mode = operands.get("mode", Known("reduced"))
+    if not isinstance(mode, Known) or mode.value not in ("reduced", "complete", "r"):
+        return Unknown()
+    return Array(ndim_of(_first(operands)), _all_real(operands), fresh) if mode.value == "r" else _QR(operands, fresh)
+
+
+_UNIT = np.eye(1)
+_SVD = _parts(type(np.linalg.svd(_UNIT)), None, True, None)
+_QR = _parts(type(np.linalg.qr(_UNIT)), None, None)
+
+
+def _same_rank(real: bool) -> Callable[[Operands, Hashable], Kind]:
+    return lambda operands, fresh: Array(ndim_of(_first(operands)), real, fresh)
 
 
 def _like(operands: Operands, fresh: Hashable) -> Kind:
@@ -153,6 +201,31 @@ def _like(operands: Operands, fresh: Hashable) -> Kind:
         case Int() | Scalar() | Array() | IntArray():
             return Number(is_real(x), shape_of(x))
     return Number(_all_real(operands), fresh)
+
+
+def _list(operands: Operands, fresh: Hashable) -> Kind:
+    """The elements of an array in nested lists; of a scalar itself."""
+    x = numeric(_first(operands))
+    if isinstance(x, Scalar):
+        return x
+    if not isinstance(x, Array) or not x.ndim:
+        return Unknown()
+    kind: Kind = Scalar(x.real)
+    for _ in range(x.ndim):
+        kind = ListOf(None, kind)
+    return kind
+
+
+def _cast(operands: Operands, fresh: Hashable) -> Kind:
+    """A number or array in another dtype: of the same shape."""
+    kind, dtype = _like(operands, fresh), operands.get("dtype")
+    if not isinstance(kind, Array | Number):
+        return kind
+    try:
+        real = isinstance(dtype, Known) and np.dtype(dtype.value).kind != "c"
+    except (TypeError, ValueError):
+        real = False
+    return replace(kind, real=real)
 
 
 def _array(ndim: int | None) -> Callable[[Operands, Hashable], Kind]:
@@ -289,8 +362,14 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "like": _like,
     "array": _array(None),
     "array_real": lambda operands, fresh: Array(None, True, fresh),
+    "array_complex": lambda operands, fresh: Array(None, False, fresh),
+    "same_rank_real": _same_rank(True),
+    "same_rank_complex": _same_rank(False),
     "array1": _array(1),
     "array2": _array(2),
+    "list": _list,
+    "cast": _cast,
+    "unknown": lambda operands, fresh: Unknown(),
     "transpose": _transpose,
     "matmul": _matmul,
     "getitem": _getitem,
@@ -300,14 +379,22 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "broadcast_to": _broadcast_to,
     "expand_dims": _expand_dims,
     "number": _number,
+    "ufunc": _number,
     "int": lambda operands, fresh: Int(),
     "bool": _bool,
     "index": _index,
     "filled": _filled,
     "filled_like": _filled_like,
     "tuple": _tuple,
-    "object": lambda operands, fresh: Unknown(),
+    "eig": _parts(type(np.linalg.eig(_UNIT)), False, False),
+    "eigh": _parts(type(np.linalg.eigh(_UNIT)), True, None),
+    "lstsq": _lstsq,
+    "qr": _qr,
+    "slogdet": _parts(type(np.linalg.slogdet(_UNIT)), None, True),
+    "svd": _svd,
+    "whole": lambda operands, fresh: Int(),
     "other": lambda operands, fresh: Inert(),
+    "text": lambda operands, fresh: Inert(),
 }
 
 

@@ -1,13 +1,14 @@
-"""What activity cannot follow, and refuses: values in text or exceptions, and functions whose variables change.
+"""What activity cannot follow, and refuses: values in exceptions, and functions whose variables change.
 
-A value that carries a derivative may go where nothing is differentiated (into a message, an exception, a function that
+A value that carries a derivative may go where nothing is differentiated (into an exception, a function that
 is called later).  That is no error; to compute with what comes back from there is.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
+
+import gast
 
 from adcompiler import ir
 from adcompiler.alias import alias
@@ -15,38 +16,13 @@ from adcompiler.callees import InertCall
 from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
 from adcompiler.escape import local_functions, rebound_after, rebound_between, rebound_late
 from adcompiler.handled import lost
-from adcompiler.lattice import Closure, Inert, Unknown, is_scalar
+from adcompiler.lattice import Closure, Unknown, is_scalar
 from adcompiler.places import is_mutable, is_simple
 from adcompiler.spec import Spec
-
-Active = frozenset[str]
-
-
-@dataclass
-class Activity:
-    """`before[id(stmt)]`: the names active just before a statement; `result`: whether the returned value is active.
-
-    `gathered` are the `Gather`s (by id) whose value is active.
-    """
-
-    before: dict[int, Active] = field(default_factory=dict)
-    gathered: set[int] = field(default_factory=set)
-    result: bool = False
+from adcompiler.texts import Active, Activity, Rounds, Texts
 
 
-class Rounds(Protocol):
-    """A fixed-point iteration over the functions that a function reaches."""
-
-    changed: bool
-
-    def visit(self, spec: Spec, mask: tuple[bool, ...]) -> Activity:
-        """The activity of a function, as known so far."""
-
-    def suspect(self, error: Exception) -> None:
-        """Raise an error at the end, if the last round still finds it."""
-
-
-class Unfollowed:
+class Unfollowed(Texts):
     """The state of one traversal of a specialisation, and what is refused at its statements."""
 
     def __init__(self, spec: Spec, mask: tuple[bool, ...], rounds: Rounds) -> None:
@@ -56,7 +32,9 @@ class Unfollowed:
         self.mask = mask
         self.found = Activity()
         self.ever: Active = frozenset()
-        self.text: set[str] = set()
+        self.text: set[str] = set(spec.texts)
+        self.doubts: dict[int, Exception] = {}  # by statement
+        self.put: set[str] = set()  # into which text has been put, whatever their kinds say
         self.carried: set[str] = set()  # exceptions that may hold an active value, and what was read from them
 
     def atom(self, expr: Any, active: Active) -> bool:
@@ -74,39 +52,28 @@ class Unfollowed:
             "Return the new value from the nested function.",
         )
 
+    def refuse_defaults(self, node: Any, active: Active, stmt: Any) -> None:
+        """A default of a nested function is a constant for whoever calls it: it must not be active."""
+        for default in (*node.args.defaults, *node.args.kw_defaults):
+            names = {n.id for n in gast.walk(default) if isinstance(n, gast.Name)} if default is not None else set()
+            if names & active:
+                raise refuse(
+                    UnsupportedSyntaxError,
+                    f"{', '.join(map(self.spec.function.shown, sorted(names & active)))} carries a derivative, and is "
+                    "the default of a nested function",
+                    stmt.origin,
+                    "Such defaults are not differentiated yet.",
+                    "Use the variable in the function, or pass it as an argument.",
+                )
+
     def mutation(self, stmt: Any, what: str) -> Exception:
         return refuse(
             MutationError,
             what,
             stmt.origin,
-            "Writing into arrays and containers is not differentiated yet.",
+            "Writing into arrays is not differentiated yet.",
             "Make a new value: `y = y + v`, np.where, np.stack or a list display.",
         )
-
-    def is_text(self, value: ir.Expr, active: Active) -> bool:
-        """Whether a value is text that was made of active values."""
-        if isinstance(value, ir.Verbatim):
-            return value.inert and bool(value.reads & (active | self.text | self.carried))
-        if isinstance(value, ir.Name):
-            return value.id in self.text
-        match value:
-            case ir.Apply(ir.Call(ir.Global(name)), InertCall(), args):
-                return name in ("str", "repr", "format", "ascii") and self.atom(args, active | self.text | self.carried)
-            case ir.Apply(ir.Call(ir.Attr()), InertCall(), args, _, Inert()):
-                return self.atom(args, active | self.text)
-        return False
-
-    def refuse_text(self, value: ir.Apply, stmt: Any) -> None:
-        """A number must not come back from text: its derivative would be lost."""
-        for arg, kind in zip(value.args, value.kinds, strict=False):
-            if isinstance(kind, Inert) and isinstance(arg, ir.Name) and arg.id in self.text:
-                raise refuse(
-                    UnsupportedSyntaxError,
-                    "text that was made of a value with a derivative is used in a computation",
-                    stmt.origin,
-                    "The derivative is lost in the text.",
-                    "Use the value itself, or stop_gradient() of it.",
-                )
 
     def carry(self, value: ir.Apply, stmt: Any) -> None:
         """What is read from an exception that may hold an active value must not be computed with."""
@@ -182,3 +149,6 @@ class Unfollowed:
                     if arg.id in active:
                         raise error
                     self.rounds.suspect(error)  # it may turn out to be active in the next round
+
+
+__all__ = ["Active", "Activity", "Rounds", "Unfollowed"]

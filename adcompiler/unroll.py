@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from adcompiler import ir
-from adcompiler.closed import with_names
 from adcompiler.joins import join
 from adcompiler.lattice import Closure, Kind, Known, ListOf, TupleOf, Unknown, is_object
+from adcompiler.renaming import renamed
 from adcompiler.spec import Spec
 
 _MOST_TURNS = 12
@@ -30,7 +30,7 @@ def turns(stmt: ir.For, source: ir.Expr, count: int, spec: Spec) -> ir.Block:
         assert isinstance(item, str)
         out.append(ir.Assign(item, ir.Item(source, ir.Const(i)), stmt.origin))
         names = {name: spec.names.fresh("t") for name in sorted(temporaries)}
-        out += ir.copied(with_names(stmt.body, names))
+        out += ir.copied(renamed(stmt.body, names))
     return (*out, *ir.copied(stmt.orelse))
 
 

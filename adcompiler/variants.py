@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from adcompiler.entry import Finish, make_entry
+from adcompiler.entry import Finish, entry_maker
 from adcompiler.errors import DifferentiationError, Origin, UnsupportedSyntaxError, definition_of, locate, refuse
 from adcompiler.module import generated_lines
 from adcompiler.pipeline import LOCK, Compiled, Request, compile_request
@@ -33,6 +33,7 @@ class Variants:
         single_use: bool,
         inline: bool = True,
         ruled: Callable[..., Any] | None = None,
+        inner: bool = False,
     ) -> None:
         self.function = function
         self.plan = plan
@@ -40,6 +41,7 @@ class Variants:
         self.single_use = single_use
         self.inline = inline
         self.ruled = ruled
+        self.inner = inner
         self.signature = inspect.signature(function, follow_wrapped=False)
         self.code, self.defaults, self.kwdefaults = _body(function)
         self.first: Callable[..., Any] = self.miss
@@ -70,11 +72,10 @@ class Variants:
         with LOCK:
             if self.count >= _MOST:
                 self.forget()
-            entry = make_entry(compiled, self.first, self.finisher(compiled))
-            direct = make_entry(compiled, _refused(self.function), self.finisher(compiled))
-            self.first = entry
+            make = entry_maker(compiled, self.finisher(compiled))
+            self.first = make(self.first)
             self.count += 1
-        return direct(*args, **kwargs)
+        return make(_refused(self.function))(*args, **kwargs)
 
     def has_rule(self, args: Any, kwargs: Any) -> bool:
         """Whether the function has a rule, which then comes before its source, or is declared without derivative."""
@@ -89,7 +90,7 @@ class Variants:
         except DifferentiationError as error:
             locate(error, definition_of(self.function))
             raise
-        return compile_request(Request(self.function, arguments, wanted, self.single_use, self.inline))
+        return compile_request(Request(self.function, arguments, wanted, self.single_use, self.inline, self.inner))
 
     def bound(self, args: Any, kwargs: Any) -> dict[str, Any]:
         """Parameter → value, as Python binds them (Python's own TypeError if they do not fit)."""

@@ -57,7 +57,7 @@ def check_nondiff(names: Wanted, options: dict[str, Any]) -> None:
         raise TangentError(f"the parameter {constant[0]!r} was declared without derivative (nondiff=)")
 
 
-def plan_gradient(names: Wanted, signature: inspect.Signature, arguments: dict[str, Any]) -> frozenset[str]:
+def plan_gradient(names: Wanted, _: inspect.Signature, arguments: dict[str, Any]) -> frozenset[str]:
     """The parameters that are asked for; raises if the arguments of a call cannot carry a derivative."""
     for name, position in names:
         value = arguments[name]
@@ -107,6 +107,8 @@ def check_scalar(value: Any, name: str) -> None:
                 "Return its .real or abs(), or use pullback() with a complex seed."
             )
         hint = "Is a return missing?" if value is None else "Use pullback() for other outputs."
+        if isinstance(value, tuple) and len(value) == 2:
+            hint = "If the first is the loss, use value_and_grad(..., has_aux=True); pullback() is for other outputs."
         raise NotScalarError(f"{name} returned {_described(value)}; a gradient needs one real number\n{hint}")
     if is_array(value) and not isinstance(value, np.generic):
         if value.ndim or value.dtype.kind not in "fiu":

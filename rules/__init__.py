@@ -1,8 +1,19 @@
 """The derivative rules. Importing this package registers all built-in ones."""
 
+import numpy as np
+
+from adcompiler.rules import axes as axes
+from adcompiler.rules import callbacks as callbacks
+from adcompiler.rules import cmathmodule as cmathmodule
+from adcompiler.rules import conversions as conversions
+from adcompiler.rules import counting as counting
+from adcompiler.rules import covariance as covariance
+from adcompiler.rules import diagonals as diagonals
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
+from adcompiler.rules import emath as emath
 from adcompiler.rules import factorisations as factorisations
+from adcompiler.rules import fourier as fourier
 from adcompiler.rules import grids as grids
 from adcompiler.rules import guarded as guarded
 from adcompiler.rules import indexing as indexing
@@ -10,14 +21,33 @@ from adcompiler.rules import inert as inert
 from adcompiler.rules import joining as joining
 from adcompiler.rules import linalg as linalg
 from adcompiler.rules import mathmodule as mathmodule
+from adcompiler.rules import memory as memory
 from adcompiler.rules import nanreductions as nanreductions
 from adcompiler.rules import norms as norms
 from adcompiler.rules import outside as outside
 from adcompiler.rules import polynomials as polynomials
+from adcompiler.rules import products as products
 from adcompiler.rules import python as python
+from adcompiler.rules import quantiles as quantiles
 from adcompiler.rules import random as random
+from adcompiler.rules import ranges as ranges
 from adcompiler.rules import reductions as reductions
+from adcompiler.rules import reductions_general as reductions_general
 from adcompiler.rules import registry as registry
+from adcompiler.rules import repeating as repeating
+from adcompiler.rules import running as running
 from adcompiler.rules import shaping as shaping
+from adcompiler.rules import sorting as sorting
+from adcompiler.rules import splitting as splitting
+from adcompiler.rules import ufuncs as ufuncs
+from adcompiler.rules.registry import later
 
-registry.later("cupy", "adcompiler.rules.cupy")
+if hasattr(np, "cumulative_sum"):
+    from adcompiler.rules import cumulative as cumulative
+if hasattr(np, "matvec"):
+    from adcompiler.rules import matvec as matvec
+
+later("cupy", "adcompiler.rules.cupy")
+later("statistics", "adcompiler.rules.statisticsmodule")
+later("scipy.integrate", "adcompiler.rules.integrate")
+later("scipy.optimize", "adcompiler.rules.optimize")

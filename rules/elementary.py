@@ -3,11 +3,13 @@
 import numpy as np
 
 from adcompiler.rules.registry import rrule, scalar_rule
+from adcompiler.runtime.errors import MutationError
 from adcompiler.runtime.guarded import (
     angle_bar,
     filler_bar,
     imag_bar,
     nan_to_num_bar,
+    quietly,
     share_high,
     share_inside,
     share_low,
@@ -16,15 +18,15 @@ from adcompiler.runtime.guarded import (
     take_share,
 )
 from adcompiler.runtime.shapes import conj, fit, real, shape
-from adcompiler.runtime.special import bessel_i1, sinc_slope
+from adcompiler.runtime.special import arcsinh_slope, bessel_i1, sinc_slope
 
 DEGREE = float(np.pi / 180)
 
 # A bounded or a linear derivative
 
-scalar_rule(np.arctan, lambda x: 1 / (1 + x * x))
+scalar_rule(np.arctan, lambda x: 1 / (1 + quietly(np.square, x)))
 scalar_rule(np.tanh, lambda x, out: 1 - out * out)
-scalar_rule(np.arcsinh, lambda x: 1 / np.sqrt(1 + x * x))
+scalar_rule(np.arcsinh, lambda x: arcsinh_slope(x))
 scalar_rule(np.square, lambda x: 2 * x)
 scalar_rule(np.deg2rad, lambda x: DEGREE)
 scalar_rule(np.radians, lambda x: DEGREE)
@@ -197,5 +199,19 @@ def nan_to_num(x, *, nan=0.0, posinf=None, neginf=None):
         else:
             neginf_bar = fit(filler_bar(y_bar, x, np.isneginf), neginf_shape)
         return nan_to_num_bar(y_bar, x), fit(filler_bar(y_bar, x, np.isnan), nan_shape), posinf_bar, neginf_bar
+
+    return y, pullback
+
+
+@rrule(np.nan_to_num, result="fresh", kind="elementwise", general=True)
+def nan_to_num_general(x, copy=True, nan=0.0, posinf=None, neginf=None):
+    """The replacements by position, and a copy that is asked for; without one the array is written into."""
+    if not copy:
+        raise MutationError("nan_to_num(x, copy=False) writes into x\nLeave copy out, and use the result.")
+    y, inner = nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+
+    def pullback(y_bar):
+        x_bar, *others = inner(y_bar)
+        return x_bar, None, *others
 
     return y, pullback

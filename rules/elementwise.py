@@ -15,10 +15,13 @@ from adcompiler.runtime.guarded import (
     log_weight,
     masked,
     masked_out,
+    quietly,
     share_above,
     sign,
     sqrt_bar,
     take_share,
+    times_power_of_two,
+    turn_bar,
     whole_quotient,
 )
 from adcompiler.runtime.shapes import conj, fit, ndim, shape, zeros
@@ -87,7 +90,7 @@ def remainder(a, b):
     a_shape, b_shape = shape(a), shape(b)
 
     def pullback(y_bar):
-        return fit(y_bar, a_shape), fit(-y_bar * whole_quotient(a - y, b), b_shape)
+        return fit(y_bar, a_shape), fit(-multiply_strong(y_bar, whole_quotient(a - y, b)), b_shape)
 
     return y, pullback
 
@@ -98,7 +101,7 @@ def fmod(a, b):
     a_shape, b_shape = shape(a), shape(b)
 
     def pullback(y_bar):
-        return fit(y_bar, a_shape), fit(-y_bar * whole_quotient(a - y, b), b_shape)
+        return fit(y_bar, a_shape), fit(-multiply_strong(y_bar, whole_quotient(a - y, b)), b_shape)
 
     return y, pullback
 
@@ -134,7 +137,7 @@ def power(base, exp):
             b_bar = fit(y_bar * conj(3 * base * base), base_shape)
         elif is_static(exp) and exp == 0.5 and ndim(base) > 0:
             b_bar = fit(0.5 * y_bar / conj(y) if regular else sqrt_bar(y_bar, conj(y)), base_shape)
-        elif is_static(exp) and exp < 0 and ndim(base) > 0:
+        elif is_static(exp) and exp <= -1 and ndim(base) > 0:  # then the slope is finite where y * y is
             b_bar = fit(y_bar * conj(exp * y / base) if finite else base_bar(y_bar, base, exp, y), base_shape)
         elif is_static(exp) and isinstance(exp, int) and ndim(base) == 0:
             b_bar = y_bar * conj(exp * y / base) if y_bar and base else base_bar(y_bar, base, exp, y)
@@ -296,10 +299,8 @@ def arctan2(a, b):
     a_shape, b_shape = shape(a), shape(b)
 
     def pullback(y_bar):
-        return (
-            fit(multiply_strong(divide_singular(y_bar, a * a + b * b), b), a_shape),
-            fit(multiply_strong(divide_singular(-y_bar, a * a + b * b), a), b_shape),
-        )
+        length = np.hypot(a, b)
+        return fit(turn_bar(y_bar, b, length), a_shape), fit(-turn_bar(y_bar, a, length), b_shape)
 
     return y, pullback
 
@@ -311,8 +312,8 @@ def logaddexp(a, b):
     finite = is_finite(y)
 
     def pullback(y_bar):
-        a_bar = y_bar * np.exp(a - y) if finite else multiply_strong(y_bar, log_weight(a, b, y, np.exp))
-        b_bar = y_bar * np.exp(b - y) if finite else multiply_strong(y_bar, log_weight(b, a, y, np.exp))
+        a_bar = y_bar / (1 + quietly(np.exp, b - a)) if finite else multiply_strong(y_bar, log_weight(a, b, np.exp))
+        b_bar = y_bar / (1 + quietly(np.exp, a - b)) if finite else multiply_strong(y_bar, log_weight(b, a, np.exp))
         return fit(a_bar, a_shape), fit(b_bar, b_shape)
 
     return y, pullback
@@ -325,8 +326,8 @@ def logaddexp2(a, b):
     finite = is_finite(y)
 
     def pullback(y_bar):
-        a_bar = y_bar * np.exp2(a - y) if finite else multiply_strong(y_bar, log_weight(a, b, y, np.exp2))
-        b_bar = y_bar * np.exp2(b - y) if finite else multiply_strong(y_bar, log_weight(b, a, y, np.exp2))
+        a_bar = y_bar / (1 + quietly(np.exp2, b - a)) if finite else multiply_strong(y_bar, log_weight(a, b, np.exp2))
+        b_bar = y_bar / (1 + quietly(np.exp2, a - b)) if finite else multiply_strong(y_bar, log_weight(b, a, np.exp2))
         return fit(a_bar, a_shape), fit(b_bar, b_shape)
 
     return y, pullback
@@ -361,5 +362,29 @@ def nextafter(x, towards):
 
     def pullback(y_bar):
         return fit(y_bar, x_shape), zeros(towards_shape, y_bar)
+
+    return y, pullback
+
+
+# Numbers in two parts, of which one is whole
+
+
+@rrule(np.modf, result="fresh", kind="tuple")
+def modf(x):
+    y = np.modf(x)
+
+    def pullback(y_bar):
+        return (y_bar[0],)
+
+    return y, pullback
+
+
+@rrule(np.frexp, result="fresh", kind="tuple")
+def frexp(x):
+    y = np.frexp(x)
+    exponent = y[1]
+
+    def pullback(y_bar):
+        return (times_power_of_two(y_bar[0], -exponent),)
 
     return y, pullback

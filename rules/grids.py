@@ -10,6 +10,7 @@ from adcompiler.runtime.grids import (
     gradient_axes,
     gradient_bars,
     gradient_spacings,
+    kaiser_slope,
     outside_bar,
 )
 from adcompiler.runtime.layout import reshape
@@ -83,5 +84,15 @@ def correlate(a, v, mode="valid"):
         a_bar = convolution_bar(full_bar, conj(np.ravel(v)[::-1]))
         v_bar = conj(convolution_bar(full_bar, np.ravel(a))[::-1])
         return reshape(a_bar, a_shape), reshape(v_bar, v_shape), None
+
+    return y, pullback
+
+
+@rrule(np.kaiser, result="fresh", kind="array1")
+def kaiser(M, beta):
+    y = np.kaiser(M, beta)
+
+    def pullback(y_bar):
+        return None, np.sum(y_bar * kaiser_slope(y, M, beta))
 
     return y, pullback

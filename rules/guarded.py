@@ -9,7 +9,7 @@ import numpy as np
 
 from adcompiler.rules.registry import rrule
 from adcompiler.runtime.elementary import can_divide, divide_strong, is_finite, multiply_strong
-from adcompiler.runtime.guarded import divide_root, quietly, sqrt_bar
+from adcompiler.runtime.guarded import divide_root, one_less_square, quietly, sqrt_bar
 from adcompiler.runtime.shapes import conj, ndim
 
 LOG_2 = float(np.log(2))
@@ -208,7 +208,7 @@ def arctanh(x):
     finite = is_finite(y)
 
     def pullback(y_bar):
-        square = conj((1 - x) * (1 + x))
+        square = conj(one_less_square(x))
         if ndim(x) == 0:
             x_bar = y_bar / square if y_bar and square else divide_strong(y_bar, square)
         else:
@@ -267,7 +267,7 @@ def arcsin(x):
     y = np.arcsin(x)
 
     def pullback(y_bar):
-        return (divide_root(y_bar, conj((1 - x) * (1 + x))),)
+        return (divide_root(y_bar, conj(one_less_square(x))),)
 
     return y, pullback
 
@@ -277,7 +277,7 @@ def arccos(x):
     y = np.arccos(x)
 
     def pullback(y_bar):
-        return (-divide_root(y_bar, conj((1 - x) * (1 + x))),)
+        return (-divide_root(y_bar, conj(one_less_square(x))),)
 
     return y, pullback
 

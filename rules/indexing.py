@@ -1,15 +1,16 @@
-"""Rules for reading elements of arrays, and for putting them in order."""
+"""Rules for reading elements of arrays, and for choosing them from several."""
 
 import operator
 
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.arrays import home_of
-from adcompiler.runtime.layout import collect, diagonal_bar, layout
-from adcompiler.runtime.ordering import item_bar, partition_order, take_along_axis_bar, take_bar
+from adcompiler.runtime.choices import choice_bars
+from adcompiler.runtime.conversion import varies
+from adcompiler.runtime.layout import layout
+from adcompiler.runtime.ordering import placed, take_along_axis_bar, take_bar
 from adcompiler.runtime.scatter import scatter
-from adcompiler.runtime.shapes import fit, shape
+from adcompiler.runtime.shapes import shape
 
 # Elements at an index
 
@@ -25,18 +26,22 @@ def getitem(a, index):
     return y, pullback
 
 
-@rrule(np.take, np.ndarray.take, result="fresh")
-def take(a, indices, axis=None):
-    y = np.take(a, indices, axis)
+@rrule(np.take, np.ndarray.take, result="fresh", flat=("indices",))
+def take(a, indices, axis=None, *, mode="raise"):
+    y = np.take(a, indices, axis, mode=mode)
     a_shape = shape(a)
 
     def pullback(y_bar):
-        return take_bar(y_bar, indices, a_shape, axis), None, None
+        if mode == "raise":
+            a_bar = take_bar(y_bar, indices, a_shape, axis)
+        else:
+            a_bar = take_bar(y_bar, indices, a_shape, axis, mode)
+        return a_bar, None, None, None
 
     return y, pullback
 
 
-@rrule(np.take_along_axis, result="fresh", kind="array")
+@rrule(np.take_along_axis, result="fresh", kind="array", flat=("indices",))
 def take_along_axis(arr, indices, axis=-1):
     y = np.take_along_axis(arr, indices, axis)
     arr_shape = shape(arr)
@@ -80,82 +85,30 @@ def extract(condition, arr):
     return y, pullback
 
 
-@rrule(np.ndarray.item, kind="scalar")
-def item(a, *args):
-    y = a.item(*args)
-    a_shape = shape(a)
-    a_dtype, home = a.dtype, home_of(a)
-
-    def pullback(y_bar):
-        return item_bar(y_bar, args, a_shape, a_dtype, home), None
-
-    return y, pullback
-
-
-@rrule(np.diagonal, np.ndarray.diagonal, result="view", kind="array")
-def diagonal(a, offset=0, axis1=0, axis2=1):
-    y = np.diagonal(a, offset, axis1, axis2)
-    a_shape = shape(a)
-
-    def pullback(y_bar):
-        return diagonal_bar(y_bar, a_shape, offset, axis1, axis2), None, None, None
-
-    return y, pullback
-
-
-# Elements in order. Equal elements may change places, so the cotangents of ties are those of one such order.
-
-
-@rrule(np.sort, result="fresh", kind="array")
-def sort(a, axis=-1, kind=None):
-    y = np.sort(a, axis, kind)
-    a_shape = shape(a)
-    order = np.argsort(a, axis, kind)
-
-    def pullback(y_bar):
-        return take_along_axis_bar(y_bar, order, a_shape, axis), None, None
-
-    return y, pullback
-
-
-@rrule(np.partition, result="fresh", kind="array")
-def partition(a, kth, axis=-1):
-    y = np.partition(a, kth, axis)
-    a_shape = shape(a)
-    order = partition_order(a, y, axis)
-
-    def pullback(y_bar):
-        return take_along_axis_bar(y_bar, order, a_shape, axis), None, None
-
-    return y, pullback
-
-
 # Elements of several arrays
 
 
-@rrule(np.choose, result="fresh", kind="array")
-def choose(a, choices):
-    """Opaque: there are as many choices as the list has."""
-    y = np.choose(a, choices)
-    container, shapes = layout(choices)
+@rrule(np.choose, np.ndarray.choose, result="fresh", kind="array", flat=("a",))
+def choose(a, choices, *, mode="raise"):
+    y = np.choose(a, choices, mode=mode)
+    given = layout(choices)
 
     def pullback(y_bar):
-        bars = [fit(np.where(np.equal(a, i), y_bar, 0), shapes[i]) for i in range(len(shapes))]
-        return None, collect(bars, container)
+        return None, choice_bars(y_bar, placed(a, len(given[1]), mode), given), None
 
     return y, pullback
 
 
-@rrule(np.select, result="fresh", kind="array")
+@rrule(np.select, result="fresh", kind="array", flat=("condlist",))
 def select(condlist, choicelist, default=0):
-    """Opaque: there are as many choices as the lists have."""
     y = np.select(condlist, choicelist, default)
-    shapes = [*map(shape, choicelist), shape(default)]
-    chosen = np.select(condlist, list(range(len(choicelist))), len(choicelist))
-    default_varies = np.asarray(default).dtype.kind in "fc"
+    given = layout(choicelist)
+    last = layout([default])
+    chosen = np.select(condlist, list(range(len(given[1]))), len(given[1]))
+    default_varies = varies(default)
 
     def pullback(y_bar):
-        bars = [fit(np.where(chosen == i, y_bar, 0), shapes[i]) for i in range(len(shapes))]
-        return None, bars[:-1], bars[-1] if default_varies else None
+        default_bar = choice_bars(y_bar, chosen - len(given[1]), last)[0] if default_varies else None
+        return None, choice_bars(y_bar, chosen, given), default_bar
 
     return y, pullback

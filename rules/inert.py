@@ -4,10 +4,9 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.rules.registry import non_differentiable, rrule
+from adcompiler.rules.registry import non_differentiable
 from adcompiler.runtime.elementary import can_divide, is_finite
 from adcompiler.runtime.facts import is_basic, is_mask, is_static
-from adcompiler.runtime.shapes import fit
 
 # Steps and predicates, entry by entry
 
@@ -51,30 +50,6 @@ non_differentiable(np.eye, np.identity, np.tri, kind="array2")
 non_differentiable(np.indices, kind="array")
 non_differentiable(np.bartlett, np.blackman, np.hamming, np.hanning, kind="array1")
 
-
-@rrule(np.arange, result="fresh", kind="array1")
-def arange(start, stop=None, step=1, dtype=None):
-    """Not a filling of constants: it moves with its start and its step, and has a jump or none at its stop."""
-    y = np.arange(start, stop, step, dtype)
-
-    def pullback(y_bar):
-        if stop is None or is_static(start):
-            start_bar = None
-        else:
-            start_bar = fit(y_bar, ())
-        if is_static(step):
-            step_bar = None
-        else:
-            step_bar = np.dot(y_bar, np.arange(y_bar.size))
-        if is_static(stop):
-            stop_bar = None
-        else:
-            stop_bar = 0.0
-        return start_bar, stop_bar, step_bar, None
-
-    return y, pullback
-
-
 # Descriptions
 
 non_differentiable(np.ndarray.shape, np.ndarray.strides, kind="tuple")
@@ -82,10 +57,12 @@ non_differentiable(np.ndarray.ndim, np.ndarray.size, np.ndarray.itemsize, np.nda
 non_differentiable(np.ndarray.dtype, np.ndarray.flags, kind="other")
 non_differentiable(np.generic.dtype, np.generic.shape, np.generic.ndim, np.generic.size, kind="other")
 non_differentiable(np.dtype, np.finfo, np.iinfo, np.result_type, np.promote_types, np.min_scalar_type, kind="other")
-non_differentiable(np.errstate, np.seterr, np.geterr, np.printoptions, np.array2string, np.array_repr, kind="other")
-non_differentiable(np.array_str, np.set_printoptions, np.get_printoptions, kind="other")
+non_differentiable(np.errstate, np.seterr, np.geterr, np.printoptions, kind="other")
+non_differentiable(np.set_printoptions, np.get_printoptions, kind="other")
+non_differentiable(np.array2string, np.array_repr, np.array_str, np.ndarray.tobytes, np.ndarray.dumps, kind="text")
 
 # Conversions to whole numbers
 
 WHOLE = (np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64, np.bool_)
-non_differentiable(*WHOLE, kind="number")
+LONG = tuple(cls for cls in (np.longlong, np.ulonglong) if cls not in WHOLE)
+non_differentiable(*WHOLE, *LONG, kind="number")

@@ -1,189 +1,30 @@
-"""Rules for products of vectors, matrices and tensors, and for linear algebra.
+"""Rules for inverses, linear systems, least squares, powers and determinants of matrices.
 
 Sources: Giles (2008), "An extended collection of matrix derivative results for forward and reverse mode algorithmic
-differentiation", sections 2 and 3; Magnus and Neudecker, "Matrix Differential Calculus", chapter 8.
+differentiation", section 2; Magnus and Neudecker, "Matrix Differential Calculus", chapter 8.
 """
-
-import operator
 
 import numpy as np
 
-from adcompiler.rules.registry import rrule
-from adcompiler.runtime.contraction import einsum_bars, first_operand_bar
-from adcompiler.runtime.layout import reshape
+from adcompiler.rules.registry import non_differentiable, rrule
+from adcompiler.runtime.leastsquares import lstsq_bar_a, lstsq_bar_b, lstsq_inverse, pinv_bar
 from adcompiler.runtime.matrices import (
     cofactors,
     matrix_power_bar,
     per_matrix,
-    pinv_bar,
     slogdet_bar,
     solve_adjoint,
     solve_bar_a,
+    tensorinv_bar,
+    tensorsolve_bar_a,
+    tensorsolve_bar_b,
 )
-from adcompiler.runtime.products import (
-    adjoint,
-    dot_bar_a,
-    dot_bar_b,
-    inner_bar_a,
-    inner_bar_b,
-    kron_bar_a,
-    kron_bar_b,
-    matmul_bar_a,
-    matmul_bar_b,
-    tensordot_bar_a,
-    tensordot_bar_b,
-    trace_bar,
-)
+from adcompiler.runtime.products import adjoint
 from adcompiler.runtime.shapes import conj, fit, ndim, shape
 
+non_differentiable(np.linalg.matrix_rank, kind="number")
 
-@rrule(np.matmul, operator.matmul, np.linalg.matmul, result="fresh", kind="matmul")
-def matmul(a, b):
-    y = np.matmul(a, b)
-    a_shape, b_shape = shape(a), shape(b)
-
-    def pullback(y_bar):
-        if ndim(a) == 2 and ndim(b) == 2:
-            a_bar = y_bar @ conj(b).T
-            b_bar = conj(a).T @ y_bar
-        elif ndim(a) == 2 and ndim(b) == 1:
-            a_bar = y_bar[:, None] * conj(b)
-            b_bar = conj(a).T @ y_bar
-        elif ndim(a) == 1 and ndim(b) == 2:
-            a_bar = conj(b) @ y_bar
-            b_bar = conj(a)[:, None] * y_bar
-        elif ndim(a) == 1 and ndim(b) == 1:
-            a_bar = y_bar * conj(b)
-            b_bar = y_bar * conj(a)
-        else:
-            a_bar = matmul_bar_a(y_bar, b, a_shape)
-            b_bar = matmul_bar_b(y_bar, a, b_shape)
-        return a_bar, b_bar
-
-    return y, pullback
-
-
-@rrule(np.dot, np.ndarray.dot, result="fresh")
-def dot(a, b):
-    y = np.dot(a, b)
-    a_shape, b_shape = shape(a), shape(b)
-
-    def pullback(y_bar):
-        if ndim(a) == 2 and ndim(b) == 2:
-            a_bar = y_bar @ conj(b).T
-            b_bar = conj(a).T @ y_bar
-        elif ndim(a) == 2 and ndim(b) == 1:
-            a_bar = y_bar[:, None] * conj(b)
-            b_bar = conj(a).T @ y_bar
-        elif ndim(a) == 1 and ndim(b) == 2:
-            a_bar = conj(b) @ y_bar
-            b_bar = conj(a)[:, None] * y_bar
-        elif ndim(a) == 1 and ndim(b) == 1:
-            a_bar = y_bar * conj(b)
-            b_bar = y_bar * conj(a)
-        else:
-            a_bar = dot_bar_a(y_bar, b, a_shape)
-            b_bar = dot_bar_b(y_bar, a, b_shape)
-        return a_bar, b_bar
-
-    return y, pullback
-
-
-@rrule(np.outer, np.linalg.outer, result="fresh", kind="array2")
-def outer(a, b):
-    y = np.outer(a, b)
-    a_shape, b_shape = shape(a), shape(b)
-
-    def pullback(y_bar):
-        if ndim(a) == 1 and ndim(b) == 1:
-            a_bar = y_bar @ conj(b)
-            b_bar = conj(a) @ y_bar
-        else:
-            a_bar = reshape(y_bar @ np.ravel(np.conj(b)), a_shape)
-            b_bar = reshape(np.ravel(np.conj(a)) @ y_bar, b_shape)
-        return a_bar, b_bar
-
-    return y, pullback
-
-
-@rrule(np.inner, result="fresh")
-def inner(a, b):
-    y = np.inner(a, b)
-    a_shape, b_shape = shape(a), shape(b)
-
-    def pullback(y_bar):
-        if ndim(a) == 1 and ndim(b) == 1:
-            a_bar = y_bar * conj(b)
-            b_bar = y_bar * conj(a)
-        else:
-            a_bar = inner_bar_a(y_bar, b, a_shape)
-            b_bar = inner_bar_b(y_bar, a, b_shape)
-        return a_bar, b_bar
-
-    return y, pullback
-
-
-@rrule(np.vdot, result="fresh", kind="scalar")
-def vdot(a, b):
-    y = np.vdot(a, b)
-    a_shape, b_shape = shape(a), shape(b)
-
-    def pullback(y_bar):
-        if ndim(a) == 1 and ndim(b) == 1:
-            a_bar = conj(y_bar) * np.ravel(b)
-            b_bar = y_bar * np.ravel(a)
-        else:
-            a_bar = reshape(conj(y_bar) * np.ravel(b), a_shape)
-            b_bar = reshape(y_bar * np.ravel(a), b_shape)
-        return a_bar, b_bar
-
-    return y, pullback
-
-
-@rrule(np.tensordot, np.linalg.tensordot, result="fresh", kind="array")
-def tensordot(a, b, axes=2):
-    y = np.tensordot(a, b, axes)
-    a_shape, b_shape = shape(a), shape(b)
-
-    def pullback(y_bar):
-        return tensordot_bar_a(y_bar, b, a_shape, axes), tensordot_bar_b(y_bar, a, b_shape, axes), None
-
-    return y, pullback
-
-
-@rrule(np.einsum, result="same")
-def einsum(subscripts, *operands, optimize=False):
-    y = np.einsum(subscripts, *operands, optimize=optimize)
-
-    def pullback(y_bar):
-        return first_operand_bar(y_bar, subscripts, operands), einsum_bars(y_bar, subscripts, operands), None
-
-    return y, pullback
-
-
-@rrule(np.kron, result="fresh", kind="array")
-def kron(a, b):
-    y = np.kron(a, b)
-    a_shape, b_shape = shape(a), shape(b)
-
-    def pullback(y_bar):
-        return kron_bar_a(y_bar, b, a_shape), kron_bar_b(y_bar, a, b_shape)
-
-    return y, pullback
-
-
-@rrule(np.trace, np.ndarray.trace, result="fresh")
-def trace(a, offset=0, axis1=0, axis2=1):
-    y = np.trace(a, offset, axis1, axis2)
-    a_shape = shape(a)
-
-    def pullback(y_bar):
-        return trace_bar(y_bar, a_shape, offset, axis1, axis2), None, None, None
-
-    return y, pullback
-
-
-# Inverses, powers and determinants
+# Inverses and powers
 
 
 @rrule(np.linalg.inv, result="fresh", kind="like")
@@ -196,16 +37,6 @@ def inv(a):
     return y, pullback
 
 
-@rrule(np.linalg.pinv, result="fresh", kind="transpose")
-def pinv(a):
-    y = np.linalg.pinv(a)
-
-    def pullback(y_bar):
-        return (pinv_bar(y_bar, a, y),)
-
-    return y, pullback
-
-
 @rrule(np.linalg.matrix_power, result="same", kind="like")
 def matrix_power(a, n):
     y = np.linalg.matrix_power(a, n)
@@ -214,6 +45,31 @@ def matrix_power(a, n):
         return matrix_power_bar(y_bar, a, n), None
 
     return y, pullback
+
+
+@rrule(np.linalg.pinv, result="fresh", kind="transpose", flat=("rcond", "rtol"))
+def pinv(a, rcond=None, hermitian=False, *, rtol=np._NoValue):
+    """The derivative among matrices of the same rank: where the rank can change the pseudo-inverse has a pole."""
+    y = np.linalg.pinv(a, rcond, hermitian, rtol=rtol)
+
+    def pullback(y_bar):
+        return pinv_bar(y_bar, a, y, rcond, hermitian, rtol), None, None, None
+
+    return y, pullback
+
+
+@rrule(np.linalg.tensorinv, result="fresh", kind="array")
+def tensorinv(a, ind=2):
+    y = np.linalg.tensorinv(a, ind)
+    a_shape = shape(a)
+
+    def pullback(y_bar):
+        return tensorinv_bar(y_bar, y, a_shape, ind), None
+
+    return y, pullback
+
+
+# Linear systems
 
 
 @rrule(np.linalg.solve, result="fresh", kind="array")
@@ -239,6 +95,33 @@ def solve(a, b):
     return y, pullback
 
 
+@rrule(np.linalg.tensorsolve, result="fresh", kind="array")
+def tensorsolve(a, b, axes=None):
+    y = np.linalg.tensorsolve(a, b, axes)
+    a_shape, b_shape = shape(a), shape(b)
+
+    def pullback(y_bar):
+        b_bar = tensorsolve_bar_b(y_bar, a, b_shape, axes)
+        return tensorsolve_bar_a(b_bar, y, a_shape, axes), b_bar, None
+
+    return y, pullback
+
+
+@rrule(np.linalg.lstsq, kind="lstsq", flat=("rcond",))
+def lstsq(a, b, rcond=None):
+    """The derivative among matrices of the same rank, of the solution of least length if there are several."""
+    y = np.linalg.lstsq(a, b, rcond)
+
+    def pullback(y_bar):
+        inverse = lstsq_inverse(y_bar, a, rcond)
+        return lstsq_bar_a(y_bar, inverse, a, b, y, rcond), lstsq_bar_b(y_bar, inverse, a, b, y), None
+
+    return y, pullback
+
+
+# Determinants
+
+
 @rrule(np.linalg.det, result="fresh")
 def det(a):
     y = np.linalg.det(a)
@@ -249,7 +132,7 @@ def det(a):
     return y, pullback
 
 
-@rrule(np.linalg.slogdet, kind="tuple")
+@rrule(np.linalg.slogdet, kind="slogdet")
 def slogdet(a):
     y = np.linalg.slogdet(a)
     sign = y[0]

@@ -3,9 +3,9 @@
 import math
 
 from adcompiler.rules.registry import non_differentiable, rrule, scalar_rule
-from adcompiler.runtime.elementary import divide_singular, divide_strong
+from adcompiler.runtime.elementary import divide_strong
 from adcompiler.runtime.facts import is_static
-from adcompiler.runtime.guarded import base_bar, exponent_bar, sign, times_power_of_two
+from adcompiler.runtime.guarded import base_bar, exponent_bar, sign, times_power_of_two, turn_bar
 from adcompiler.runtime.sequences import (
     differences,
     entry_shapes,
@@ -37,7 +37,7 @@ scalar_rule(math.atan, lambda x: 1 / (1 + x * x), kind="scalar_real")
 scalar_rule(math.sinh, lambda x: math.cosh(x), kind="scalar_real")
 scalar_rule(math.cosh, lambda x: math.sinh(x), kind="scalar_real")
 scalar_rule(math.tanh, lambda x, out: 1 - out * out, kind="scalar_real")
-scalar_rule(math.asinh, lambda x: 1 / math.sqrt(1 + x * x), kind="scalar_real")
+scalar_rule(math.asinh, lambda x: 1 / math.hypot(1, x), kind="scalar_real")
 scalar_rule(math.atanh, lambda x: 1 / ((1 - x) * (1 + x)), kind="scalar_real")
 scalar_rule(math.fabs, lambda x: sign(x), kind="scalar_real")
 scalar_rule(math.erf, lambda x: TWO_OVER_ROOT_PI * math.exp(-x * x), kind="scalar_real")
@@ -139,7 +139,8 @@ def atan2(y, x):
     z = math.atan2(y, x)
 
     def pullback(z_bar):
-        return divide_singular(z_bar * x, x * x + y * y), divide_singular(-z_bar * y, x * x + y * y)
+        length = math.hypot(x, y)
+        return turn_bar(z_bar, x, length), -turn_bar(z_bar, y, length)
 
     return z, pullback
 
@@ -185,11 +186,12 @@ def ldexp(x, i):
 
 
 @rrule(math.nextafter, kind="scalar_real")
-def nextafter(x, y):
-    z = math.nextafter(x, y)
+def nextafter(x, y, *, steps=None):
+    """`steps` is new in Python 3.12."""
+    z = math.nextafter(x, y) if steps is None else math.nextafter(x, y, steps=steps)
 
     def pullback(z_bar):
-        return z_bar, 0.0
+        return z_bar, 0.0, None
 
     return z, pullback
 

@@ -1,125 +1,150 @@
-"""Rules for the reductions that leave nan out: an element that is nan has no influence, so its cotangent is 0."""
+"""Rules for the reductions that leave nan out: an element that is nan has no influence, so its cotangent is 0.
+
+Each is the reduction of the elements that are numbers, among those in `where`.
+"""
 
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.elementary import divide_singular
-from adcompiler.runtime.layout import reshape
-from adcompiler.runtime.reduction import (
-    keep_dims,
-    nan_deviation,
-    nan_freedom,
-    product_of_others,
-    reverse_cumsum,
-    share,
-    tie_hits,
+from adcompiler.runtime.elementary import divide_singular, divide_strong, multiply_strong
+from adcompiler.runtime.guarded import masked
+from adcompiler.runtime.layout import cast_bar
+from adcompiler.runtime.reduction import keep_dims
+from adcompiler.runtime.selection import (
+    deviation_bar,
+    factors,
+    given,
+    given_mean_bar,
+    initial_hits,
+    mean_bar,
+    numbers,
+    product_bar,
+    scalar_bar,
+    selected_freedom,
+    selected_hits,
+    sum_bar,
+    tie_part,
 )
-from adcompiler.runtime.shapes import conj, shape
+from adcompiler.runtime.shapes import conj, dtype_of, fit, shape
+
+# Sums, means and products
 
 
-@rrule(np.nansum, result="fresh", kind="reduction")
-def nansum(a, axis=None, *, keepdims=False):
-    y = np.nansum(a, axis=axis, keepdims=keepdims)
-    left_out = np.isnan(a)
+@rrule(np.nansum, result="fresh", kind="reduction", flat=("where",))
+def nansum(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=True):
+    y = np.nansum(a, axis=axis, keepdims=keepdims, **given(dtype=dtype, initial=initial, where=where))
+    a_shape, y_dtype = shape(a), dtype_of(y)
+    kept = numbers(a, where)
 
     def pullback(y_bar):
-        return np.where(left_out, 0, keep_dims(y_bar, axis, keepdims)), None, None
+        a_bar = sum_bar(y_bar, a_shape, y_dtype, axis, keepdims, kept)
+        return a_bar, None, None, None, scalar_bar(cast_bar(y_bar, y_dtype), initial), None
 
     return y, pullback
 
 
-@rrule(np.nanmean, result="fresh", kind="reduction")
-def nanmean(a, axis=None, *, keepdims=False):
-    y = np.nanmean(a, axis=axis, keepdims=keepdims)
-    left_out = np.isnan(a)
-    count = nan_freedom(a, y, axis, keepdims, 0)
+@rrule(np.nanmean, result="fresh", kind="reduction", flat=("where",))
+def nanmean(a, axis=None, dtype=None, *, keepdims=False, where=True):
+    y = np.nanmean(a, axis=axis, keepdims=keepdims, **given(dtype=dtype, where=where))
+    a_shape, y_dtype = shape(a), dtype_of(y)
+    kept = numbers(a, where)
 
     def pullback(y_bar):
-        return np.where(left_out, 0, keep_dims(y_bar / count, axis, keepdims)), None, None
+        return mean_bar(y_bar, a_shape, y_dtype, axis, keepdims, kept), None, None, None, None
 
     return y, pullback
 
 
-@rrule(np.nanprod, result="fresh", kind="reduction")
-def nanprod(a, axis=None, *, keepdims=False):
-    y = np.nanprod(a, axis=axis, keepdims=keepdims)
-    left_out = np.isnan(a)
+@rrule(np.nanprod, result="fresh", kind="reduction", flat=("where",))
+def nanprod(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=True):
+    y = np.nanprod(a, axis=axis, keepdims=keepdims, **given(dtype=dtype, initial=initial, where=where))
+    y_dtype = dtype_of(y)
+    kept = numbers(a, where)
 
     def pullback(y_bar):
-        others = product_of_others(np.where(left_out, 1, a), y, axis, keepdims)
-        return np.where(left_out, 0, keep_dims(y_bar, axis, keepdims) * conj(others)), None, None
+        c, taken = cast_bar(y_bar, y_dtype), factors(a, y_dtype, kept)
+        a_bar = masked(product_bar(c, taken, initial, axis, keepdims), kept)
+        initial_bar = scalar_bar(c * conj(np.prod(taken, axis=axis, keepdims=keepdims)), initial)
+        return a_bar, None, None, None, initial_bar, None
 
     return y, pullback
 
 
-@rrule(np.nanmax, result="fresh", kind="reduction")
-def nanmax(a, axis=None, *, keepdims=False):
-    y = np.nanmax(a, axis=axis, keepdims=keepdims)
-    hit = tie_hits(a, y, axis, keepdims)
+# Extrema
+
+
+@rrule(np.nanmax, result="fresh", kind="reduction", flat=("where",))
+def nanmax(a, axis=None, *, keepdims=False, initial=None, where=True):
+    y = np.nanmax(a, axis=axis, keepdims=keepdims, **given(initial=initial, where=where))
+    hits, first = selected_hits(a, y, axis, keepdims, numbers(a, where)), initial_hits(initial, y)
 
     def pullback(y_bar):
-        return share(y_bar, hit, axis, keepdims), None, None
+        each = tie_part(y_bar, hits, first, axis, keepdims)
+        return masked(keep_dims(each, axis, keepdims), hits), None, None, scalar_bar(masked(each, first), initial), None
 
     return y, pullback
 
 
-@rrule(np.nanmin, result="fresh", kind="reduction")
-def nanmin(a, axis=None, *, keepdims=False):
-    y = np.nanmin(a, axis=axis, keepdims=keepdims)
-    hit = tie_hits(a, y, axis, keepdims)
+@rrule(np.nanmin, result="fresh", kind="reduction", flat=("where",))
+def nanmin(a, axis=None, *, keepdims=False, initial=None, where=True):
+    y = np.nanmin(a, axis=axis, keepdims=keepdims, **given(initial=initial, where=where))
+    hits, first = selected_hits(a, y, axis, keepdims, numbers(a, where)), initial_hits(initial, y)
 
     def pullback(y_bar):
-        return share(y_bar, hit, axis, keepdims), None, None
+        each = tie_part(y_bar, hits, first, axis, keepdims)
+        return masked(keep_dims(each, axis, keepdims), hits), None, None, scalar_bar(masked(each, first), initial), None
 
     return y, pullback
 
 
-@rrule(np.nanmedian, result="fresh", kind="reduction")
-def nanmedian(a, axis=None, *, keepdims=False):
-    y = np.nanmedian(a, axis=axis, keepdims=keepdims)
-    lower = tie_hits(a, np.nanquantile(a, 0.5, axis=axis, method="lower", keepdims=True), axis, True)
-    higher = tie_hits(a, np.nanquantile(a, 0.5, axis=axis, method="higher", keepdims=True), axis, True)
+# Moments
+
+
+@rrule(np.nanvar, result="fresh", kind="reduction_real", flat=("where",))
+def nanvar(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True, mean=None, correction=None):
+    options = given(dtype=dtype, where=where, mean=mean, correction=correction)
+    y = np.nanvar(a, axis=axis, ddof=ddof, keepdims=keepdims, **options)
+    a_shape, y_dtype = shape(a), dtype_of(y)
+    kept = numbers(a, where)
+    freedom = selected_freedom(a_shape, y_dtype, axis, keepdims, kept, ddof, correction)
 
     def pullback(y_bar):
-        half = 0.5 * y_bar
-        return share(half, lower, axis, keepdims) + share(half, higher, axis, keepdims), None, None
+        c = divide_strong(cast_bar(y_bar, y_dtype), freedom)
+        distance_bar = deviation_bar(2 * c, a, mean, axis, keepdims, kept)
+        return (
+            fit(distance_bar, a_shape),
+            None,
+            None,
+            scalar_bar(multiply_strong(c, y), ddof),
+            None,
+            None,
+            given_mean_bar(distance_bar, mean),
+            scalar_bar(multiply_strong(c, y), correction),
+        )
 
     return y, pullback
 
 
-@rrule(np.nanvar, result="fresh", kind="reduction_real")
-def nanvar(a, axis=None, *, ddof=0, keepdims=False):
-    y = np.nanvar(a, axis=axis, ddof=ddof, keepdims=keepdims)
-    freedom = nan_freedom(a, y, axis, keepdims, ddof)
+@rrule(np.nanstd, result="fresh", kind="reduction_real", flat=("where",))
+def nanstd(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True, mean=None, correction=None):
+    options = given(dtype=dtype, where=where, mean=mean, correction=correction)
+    y = np.nanstd(a, axis=axis, ddof=ddof, keepdims=keepdims, **options)
+    a_shape, y_dtype = shape(a), dtype_of(y)
+    kept = numbers(a, where)
+    freedom = selected_freedom(a_shape, y_dtype, axis, keepdims, kept, ddof, correction)
 
     def pullback(y_bar):
-        return keep_dims(y_bar * (2 / freedom), axis, keepdims) * nan_deviation(a, axis), None, None, None
-
-    return y, pullback
-
-
-@rrule(np.nanstd, result="fresh", kind="reduction_real")
-def nanstd(a, axis=None, *, ddof=0, keepdims=False):
-    y = np.nanstd(a, axis=axis, ddof=ddof, keepdims=keepdims)
-    freedom = nan_freedom(a, y, axis, keepdims, ddof)
-
-    def pullback(y_bar):
-        scaled = keep_dims(divide_singular(y_bar, y) / freedom, axis, keepdims)
-        return scaled * nan_deviation(a, axis), None, None, None
-
-    return y, pullback
-
-
-@rrule(np.nancumsum, result="fresh", kind="array")
-def nancumsum(a, axis=None):
-    y = np.nancumsum(a, axis=axis)
-    left_out = np.isnan(a)
-
-    def pullback(y_bar):
-        if axis is None:
-            a_bar = np.where(left_out, 0, reshape(np.cumsum(y_bar[::-1])[::-1], shape(left_out)))
-        else:
-            a_bar = np.where(left_out, 0, reverse_cumsum(y_bar, axis))
-        return a_bar, None
+        c = divide_strong(cast_bar(y_bar, y_dtype), freedom)
+        distance_bar = deviation_bar(divide_singular(c, y), a, mean, axis, keepdims, kept)
+        return (
+            fit(distance_bar, a_shape),
+            None,
+            None,
+            scalar_bar(multiply_strong(0.5 * c, y), ddof),
+            None,
+            None,
+            given_mean_bar(distance_bar, mean),
+            scalar_bar(multiply_strong(0.5 * c, y), correction),
+        )
 
     return y, pullback

@@ -1,10 +1,11 @@
-"""Rules for norms. The cotangent of the zero vector and of the zero matrix is 0, the one at a local optimum."""
+"""Rules for norms and condition numbers. At the zero vector and the zero matrix, where norms have their minimum, the
+cotangent is 0."""
 
 import numpy as np
 
 from adcompiler.rules.registry import rrule
 from adcompiler.runtime.elementary import can_divide, divide_singular, is_finite, multiply_strong
-from adcompiler.runtime.norms import norm_bar, order_bar, vector_norm_bar
+from adcompiler.runtime.norms import cond_bar, norm_bar, norm_order_bar, order_bar, vector_norm_bar
 from adcompiler.runtime.reduction import keep_dims
 
 
@@ -20,7 +21,7 @@ def norm(x, ord=None, axis=None, keepdims=False):
             x_bar = keep_dims(y_bar / y, axis, keepdims) * x if regular else norm_bar(y_bar, y, x, ord, axis, keepdims)
         else:
             x_bar = norm_bar(y_bar, y, x, ord, axis, keepdims)
-        ord_bar = order_bar(keep_dims(y_bar, axis, keepdims), keep_dims(y, axis, keepdims), x, ord, axis)
+        ord_bar = norm_order_bar(keep_dims(y_bar, axis, keepdims), keep_dims(y, axis, keepdims), x, ord, axis)
         return x_bar, ord_bar, None, None
 
     return y, pullback
@@ -41,11 +42,21 @@ def vector_norm(x, *, axis=None, keepdims=False, ord=2):
     return y, pullback
 
 
-@rrule(np.linalg.matrix_norm, result="fresh", kind="array_real")
+@rrule(np.linalg.matrix_norm, result="fresh", flat=("ord",))
 def matrix_norm(x, *, keepdims=False, ord="fro"):
     y = np.linalg.matrix_norm(x, keepdims=keepdims, ord=ord)
 
     def pullback(y_bar):
         return norm_bar(y_bar, y, x, ord, (-2, -1), keepdims), None, None
+
+    return y, pullback
+
+
+@rrule(np.linalg.cond, result="fresh", flat=("p",))
+def cond(x, p=None):
+    y = np.linalg.cond(x, p)
+
+    def pullback(y_bar):
+        return cond_bar(y_bar, y, x, p), None
 
     return y, pullback

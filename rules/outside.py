@@ -8,7 +8,7 @@ from adcompiler.rules.registry import non_differentiable, refused
 
 
 def present(names: str, owner: Any = np) -> list[Any]:
-    """Those of the named members that this version of NumPy has, aliases once, if nothing else is said of them."""
+    """Those of the named members that this version of NumPy has, aliases once."""
     found = {id(getattr(owner, name)): getattr(owner, name) for name in names.split() if hasattr(owner, name)}
     return list(found.values())
 
@@ -24,16 +24,17 @@ non_differentiable(*present("save savez savez_compressed savetxt"), kind="other"
 
 non_differentiable(
     *present("show_config show_runtime get_include getbufsize setbufsize geterrcall seterrcall info test"),
-    *present("einsum_path common_type mintypecode typename isfortran isnat is_busday datetime_data ufunc"),
+    *present("einsum_path common_type mintypecode typename isfortran is_busday datetime_data ufunc"),
     kind="other",
 )
 non_differentiable(*present("test", np.linalg), *present("test", np.fft), *present("test", np.random), kind="other")
 
 # Numbers as text, bits and dates
 
-non_differentiable(*present("base_repr binary_repr format_float_positional format_float_scientific"), kind="other")
-non_differentiable(*present("bitwise_count packbits unpackbits"), kind="number")
-non_differentiable(*present("busday_count busday_offset busdaycalendar datetime_as_string"), kind="other")
+non_differentiable(*present("base_repr binary_repr"), kind="text")
+non_differentiable(*present("packbits unpackbits"), kind="number")
+non_differentiable(*present("busday_count busday_offset busdaycalendar"), kind="other")
+non_differentiable(*present("datetime_as_string str_ bytes_"), kind="text")
 
 # Sets and positions
 
@@ -41,7 +42,7 @@ non_differentiable(*present("mask_indices ndindex"), kind="other")
 
 # Types of things that are no floating-point numbers, and abstract types
 
-non_differentiable(*present("str_ bytes_ object_ void datetime64 timedelta64 record"), kind="other")
+non_differentiable(*present("object_ void datetime64 timedelta64 record"), kind="other")
 non_differentiable(
     *present("generic number integer signedinteger unsignedinteger inexact floating complexfloating"),
     *present("flexible character"),

@@ -73,7 +73,8 @@ def min_(*values):
 # Steps: round(x, digits) is flat between its jumps
 
 non_differentiable(round, operator.floordiv, kind="number")
-non_differentiable(int, len, hash, id, ord, operator.index, operator.length_hint, kind="int")
+non_differentiable(int, ord, operator.index, kind="whole")
+non_differentiable(len, hash, id, operator.length_hint, kind="int")
 non_differentiable(operator.countOf, operator.indexOf, kind="int")
 
 # Questions
@@ -81,10 +82,11 @@ non_differentiable(operator.countOf, operator.indexOf, kind="int")
 non_differentiable(bool, isinstance, issubclass, callable, hasattr, any, all, pattern_has, kind="int")
 non_differentiable(operator.not_, operator.truth, operator.is_, operator.is_not, operator.contains, kind="int")
 non_differentiable(operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, kind="elementwise")
-non_differentiable(operator.and_, operator.or_, operator.xor, operator.invert, kind="elementwise")
+non_differentiable(operator.and_, operator.or_, operator.xor, operator.invert, operator.inv, kind="elementwise")
 non_differentiable(operator.lshift, operator.rshift, kind="elementwise")
 
 # Text and types
 
-non_differentiable(type, str, repr, ascii, format, chr, bin, hex, oct, bytes, print, input, range, slice, kind="other")
+non_differentiable(str, repr, ascii, format, chr, bin, hex, oct, bytes, float.hex, kind="text")
+non_differentiable(type, print, input, range, slice, kind="other")
 non_differentiable(dir, vars, globals, locals, object, kind="other")

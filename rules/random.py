@@ -70,7 +70,7 @@ def draw_rule(name: str, draw: Draw, function: Any) -> Callable[..., Any]:
         y = function(generator, *values, given["size"])
 
         def pullback(y_bar: Any) -> tuple[Any, ...]:
-            e = None if before is None else getattr(replayed(generator, before), name)(*draw.standard, shape(y))
+            e = None if before is None else getattr(replayed(generator, before), name)(*(draw.standard or ()), shape(y))
             partials = draw.partials(e, y, *values)
             bars = [
                 fit(y_bar * slope, shape(value)) if on else None
@@ -174,9 +174,9 @@ non_differentiable(
     *present(
         "default_rng Generator RandomState SeedSequence BitGenerator PCG64 PCG64DXSM MT19937 Philox SFC64", np.random
     ),
-    kind="object",
+    kind="unknown",
 )
-non_differentiable(np.random.Generator.bit_generator, kind="object")
+non_differentiable(np.random.Generator.bit_generator, kind="unknown")
 
 # Draws that jump, or move in no closed form
 

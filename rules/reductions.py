@@ -6,7 +6,7 @@ Keyword-only parameters follow `axis` where NumPy has `dtype` and `out` in betwe
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.elementary import divide_singular
+from adcompiler.runtime.elementary import divide_singular, divide_strong, multiply_strong
 from adcompiler.runtime.layout import reshape
 from adcompiler.runtime.reduction import (
     average_bar_a,
@@ -25,6 +25,7 @@ from adcompiler.runtime.reduction import (
     trapezoid_bar_x,
     trapezoid_bar_y,
 )
+from adcompiler.runtime.selection import scalar_bar
 from adcompiler.runtime.shapes import conj, expand, fit, ndim, shape, size
 
 # Sums and means
@@ -83,7 +84,8 @@ def prod(a, axis=None, *, keepdims=False):
     y = np.prod(a, axis=axis, keepdims=keepdims)
 
     def pullback(y_bar):
-        return keep_dims(y_bar, axis, keepdims) * conj(product_of_others(a, y, axis, keepdims)), None, None
+        others = conj(product_of_others(a, y, axis, keepdims))
+        return multiply_strong(keep_dims(y_bar, axis, keepdims), others), None, None
 
     return y, pullback
 
@@ -109,8 +111,9 @@ def var(a, axis=None, *, ddof=0, keepdims=False):
     freedom = degrees_of_freedom(a, axis, ddof)
 
     def pullback(y_bar):
-        scaled = keep_dims(y_bar * (2 / freedom), axis, keepdims)
-        return scaled * (a - np.mean(a, axis=axis, keepdims=True)), None, None, None
+        scaled = keep_dims(divide_strong(2 * y_bar, freedom), axis, keepdims)
+        ddof_bar = scalar_bar(multiply_strong(divide_strong(y_bar, freedom), y), ddof)
+        return scaled * (a - np.mean(a, axis=axis, keepdims=True)), None, ddof_bar, None
 
     return y, pullback
 
@@ -121,8 +124,9 @@ def std(a, axis=None, *, ddof=0, keepdims=False):
     freedom = degrees_of_freedom(a, axis, ddof)
 
     def pullback(y_bar):
-        scaled = keep_dims(divide_singular(y_bar, y) / freedom, axis, keepdims)
-        return scaled * (a - np.mean(a, axis=axis, keepdims=True)), None, None, None
+        scaled = keep_dims(divide_strong(divide_singular(y_bar, y), freedom), axis, keepdims)
+        ddof_bar = scalar_bar(multiply_strong(divide_strong(0.5 * y_bar, freedom), y), ddof)
+        return scaled * (a - np.mean(a, axis=axis, keepdims=True)), None, ddof_bar, None
 
     return y, pullback
 

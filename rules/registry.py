@@ -12,6 +12,8 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+import numpy as np
+
 from adcompiler.rules.twins import numpy_twin
 from adcompiler.runtime.shapes import conj, fit, shape
 
@@ -21,10 +23,11 @@ Key = Hashable
 RESULTS = (None, "fresh", "view", "same")
 RULE_KINDS = frozenset(
     "elementwise elementwise_real elementwise_complex where scalar scalar_complex scalar_real reduction reduction_real "
-    "like array array_real array1 array2 transpose matmul getitem reshape stack concatenate broadcast_to expand_dims "
-    "number int bool index tuple other".split()
+    "like array array_real array_complex array1 array2 same_rank_real same_rank_complex transpose matmul getitem "
+    "reshape stack concatenate broadcast_to expand_dims number int bool index tuple list cast unknown other ufunc "
+    "eig eigh lstsq qr slogdet svd".split()
 )
-NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "object"}
+NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "text", "whole"}
 
 # Parameters that the caller of a rule fills in, not the user.
 RULE_OPTIONS = ("needs", "config")
@@ -162,7 +165,9 @@ def scalar_rule(
 def non_differentiable(*keys: Key, kind: str | None = None) -> None:
     """Declare that the results of the functions `keys` carry no derivative, whatever the arguments.
 
-    `kind` names the kind of the results. What a user declares replaces an earlier rule of the same function.
+    `kind` names the kind of the results: ``"text"`` of functions that make text of their arguments (it is an error to
+    make a number of that again), ``"whole"`` of those that make a whole number even of text. What a user declares
+    replaces an earlier rule of the same function.
     """
     _check_keys("non_differentiable", keys)
     _check_declaration(None, kind, NON_DIFFERENTIABLE_KINDS)
@@ -288,6 +293,8 @@ def key_name(key: Any) -> str:
     if name is None:
         return repr(key)
     owner = getattr(key, "__objclass__", None)
+    if isinstance(getattr(key, "__self__", None), np.ufunc):
+        return f"{key_name(key.__self__)}.{name}"
     place = owner.__name__ if owner is not None else getattr(key, "__module__", None)
     return f"{place.lstrip('_')}.{getattr(key, '__qualname__', name) if owner is None else name}" if place else name
 
@@ -333,7 +340,7 @@ def _check_not_built_in(keys: tuple[Key, ...], general: bool = False) -> None:
         ruled = any(rule.builtin for rule in _rules.get(key, ()))
         if key in _non_differentiable or key in _refused or (ruled and not general):
             raise ValueError(f"{key_name(key)} is already registered; put all keys of one operation on one rule")
-        if general and not ruled:
+        if general and not _rules.get(key):
             raise ValueError(f"{key_name(key)} has no rule yet, which a general one would come after")
 
 

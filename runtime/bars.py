@@ -9,21 +9,13 @@ can be written into has none there.
 
 from __future__ import annotations
 
-import functools
 import types
 from collections import deque
-from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
-from adcompiler.runtime.arrays import is_device_class
 from adcompiler.runtime.containers import add_item
+from adcompiler.runtime.held import LEAVES, Captured, Held, Walk, as_it_was, entries, hold, is_place, walked
 from adcompiler.runtime.tangents import Tangent, accumulate, rebuild
-
-_LEAVES = frozenset({np.ndarray, float, complex, int, bool, str, bytes, type(None), np.float64, np.float32})
-_CALLABLES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type, np.ufunc)
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made by Python code
 
 
 class Cell:
@@ -40,103 +32,6 @@ class Cell:
         if attribute != "value":
             raise AttributeError(attribute)
         raise UnboundLocalError(f"cannot access local variable {self.name!r} where it is not associated with a value")
-
-
-class Held:
-    """An object as it was at some point of the forward: itself, and what of its contents can be written into."""
-
-    __slots__ = ("count", "obj", "parts")
-
-    def __init__(self, obj: Any, parts: Any, count: int) -> None:
-        self.obj = obj
-        self.parts = parts
-        self.count = count
-
-
-class Captured:
-    """A function, by what of its captured variables can be written into; the others have cotangents by name."""
-
-    __slots__ = ("parts",)
-
-    def __init__(self, parts: dict[str, Any]) -> None:
-        self.parts = parts
-
-
-def is_place(value: Any) -> bool:
-    """Whether a value can be written into, so that its cotangent is kept by identity."""
-    cls = type(value)
-    if cls in _LEAVES or cls is tuple:
-        return False
-    return isinstance(value, list | dict | deque) or is_object(value)
-
-
-def is_object(value: Any) -> bool:
-    """Whether a value is an object of a class written in Python, with attributes."""
-    return is_place_class(type(value))
-
-
-def is_place_class(cls: type) -> bool:
-    """Whether objects of a class have attributes that can be written into."""
-    if issubclass(cls, (tuple, np.ndarray, np.generic, str, int, float, Tangent, *_CALLABLES)):
-        return False
-    return cls is types.SimpleNamespace or (bool(cls.__flags__ & _HEAP_TYPE) and not is_device_class(cls))
-
-
-def attributes(value: Any) -> Iterator[tuple[str, Any]]:
-    """The attributes that an object itself has, those in slots included."""
-    if isinstance(value, functools.partial):
-        yield from (("func", value.func), ("args", value.args), ("keywords", value.keywords))
-    yield from getattr(value, "__dict__", {}).items()
-    for cls in type(value).__mro__:
-        slots = cls.__dict__.get("__slots__", ())
-        for name in (slots,) if isinstance(slots, str) else slots:
-            mangled = f"_{cls.__name__.lstrip('_')}{name}" if name[:2] == "__" and name[-2:] != "__" else name
-            slot = cls.__dict__.get(mangled)
-            if isinstance(slot, types.MemberDescriptorType):
-                try:
-                    yield mangled, slot.__get__(value)
-                except AttributeError:
-                    continue  # not set; the class's own __getattr__ is not to be asked
-
-
-def entries(value: Any) -> Any:
-    """The places of an object and what they hold, as pairs."""
-    if isinstance(value, dict):
-        return value.items()
-    if isinstance(value, list | tuple | deque):
-        return enumerate(value)
-    return attributes(value)
-
-
-def hold(value: Any, above: frozenset[int] = frozenset()) -> Any:
-    """What of a value can be written into, as it is now; None for a leaf."""
-    if type(value) is tuple or isinstance(value, tuple):
-        parts = [hold(item, above) for item in value]
-        return rebuild(value, parts) if any(part is not None for part in parts) else None
-    if isinstance(value, types.FunctionType):
-        return _hold_function(value, above)
-    if not is_place(value):
-        return None
-    if id(value) in above:
-        return Held(value, {}, 0)
-    above = above | {id(value)}
-    inside = {key: part for key, item in entries(value) if (part := hold(item, above)) is not None}
-    return Held(value, inside, len(value) if isinstance(value, list | dict | deque) else 0)
-
-
-def _hold_function(function: types.FunctionType, above: frozenset[int]) -> Captured | None:
-    if not function.__closure__ or id(function) in above:
-        return None
-    above = above | {id(function)}
-    parts = {}
-    for name, cell in zip(function.__code__.co_freevars, function.__closure__, strict=True):
-        try:
-            part = hold(cell.cell_contents, above)
-        except ValueError:
-            continue  # a variable without a value
-        if part is not None:
-            parts[name] = part
-    return Captured(parts) if parts else None
 
 
 class Bars:
@@ -211,7 +106,7 @@ class Bars:
         `value` is the value, or what `hold` says of it.
         """
         cls = type(value)
-        if ct is None or cls in _LEAVES:
+        if ct is None or cls in LEAVES:
             return ct
         if isinstance(value, tuple):
             rest = [self.give(item, c) for item, c in zip(value, ct, strict=True)]
@@ -239,48 +134,41 @@ class Bars:
 
     def release(self, held: Any, count: int | None = None) -> Any:
         """The entries of what has just been made, as a cotangent by value; they are gone from the table."""
+        if type(held) is Held or isinstance(held, tuple):
+            return walked(self._taken(held, set(), False))
         if held is None or type(held) is Captured:
             return None
-        if isinstance(held, tuple):
-            parts = [self.release(part) for part in held]
-            return rebuild(held, parts) if any(p is not None for p in parts) else None
-        obj = held.obj if type(held) is Held else held
-        own = self._table.pop(id(obj), (None, {}))[1]
-        if type(held) is Held:
-            for key, part in held.parts.items():
-                inner = self.release(part)
-                if inner is not None:
-                    own[key] = accumulate(own.get(key), inner)
-        if not own:
-            return None
-        if isinstance(obj, list | deque):
-            length = held.count if type(held) is Held else count or 0
-            return [own.get(i) for i in range(length)]
-        return own
+        return _by_value(held, self.release_items(held), count or 0, False)
 
-    def collect(self, held: Any, above: frozenset[int] = frozenset()) -> Any:
+    def collect(self, held: Any) -> Any:
         """The cotangent of an argument as a value: that of its own places, and of what these held at the start."""
-        if held is None:
+        return None if held is None else walked(self._taken(held, set(), True))
+
+    def _taken(self, held: Any, seen: set[int], as_argument: bool) -> Walk:
+        """The entries of what is held in the form of its cotangent; what is held twice has them where it is first."""
+        if id(held) in seen or (type(held) is Captured and not as_argument):
             return None
+        seen.add(id(held))
         if isinstance(held, tuple):
-            parts = [self.collect(part, above) for part in held]
+            parts = []
+            for part in held:
+                parts.append(None if part is None else (yield self._taken(part, seen, as_argument)))
             return rebuild(held, parts) if any(p is not None for p in parts) else None
-        if type(held) is Captured:
-            named = {name: self.collect(part, above) for name, part in held.parts.items()}
-            return {name: c for name, c in named.items() if c is not None} or None
-        if id(held.obj) in above:
-            return None
-        above = above | {id(held.obj)}
-        own = dict(self._table.pop(id(held.obj), (None, {}))[1])
+        own = dict(self.release_items(held.obj)) if type(held) is Held else {}
         for key, part in held.parts.items():
-            inner = self.collect(part, above)
+            inner = yield self._taken(part, seen, as_argument)
             if inner is not None:
                 own[key] = accumulate(own.get(key), inner)
-        if not own:
-            return None
-        if isinstance(held.obj, list | deque):
-            return [own.get(i) for i in range(held.count)]
-        return own if isinstance(held.obj, dict) else Tangent(type(held.obj), **own)
+        return _by_value(held.obj, own, held.count, as_argument) if type(held) is Held else own or None
+
+
+def _by_value(obj: Any, own: dict[Any, Any], count: int, as_argument: bool) -> Any:
+    """The entries of an object as its cotangent; an argument that is an object has a `Tangent`."""
+    if not own:
+        return None
+    if isinstance(obj, list | tuple | deque):
+        return [own.get(i) for i in range(count)]
+    return Tangent(type(obj), **own) if as_argument and not isinstance(obj, dict) else own
 
 
 class Tracked:
@@ -315,24 +203,3 @@ def with_table(forward: Any, backward: Any, active: list[int], keep: bool) -> tu
         return out[0] if len(active) == 1 else out
 
     return alone, alone_bar
-
-
-def as_it_was(value: Any, above: frozenset[int] = frozenset()) -> Any:
-    """A container or object of the same contents, which later writes do not reach; leaves are the same."""
-    if id(value) in above:
-        return value
-    if isinstance(value, tuple):
-        return rebuild(value, [as_it_was(item, above) for item in value])
-    if not is_place(value):
-        return value
-    above = above | {id(value)}
-    if isinstance(value, list | deque):
-        return [as_it_was(item, above) for item in value]
-    if isinstance(value, dict):
-        return {key: as_it_was(item, above) for key, item in value.items()}
-    if isinstance(value, functools.partial):
-        return value
-    copy = types.SimpleNamespace() if type(value) is types.SimpleNamespace else object.__new__(type(value))
-    for name, item in attributes(value):
-        object.__setattr__(copy, name, as_it_was(item, above))
-    return copy

@@ -31,13 +31,14 @@ from adcompiler.runtime.members import (
     has_plain_fields,
     is_constant_of_class,
     is_field,
+    is_item_as_attribute,
     is_named_tuple,
     member,
 )
 from adcompiler.runtime.missing import no_rule, refused_call
 from adcompiler.runtime.moves import moved
-from adcompiler.runtime.ruling import aligned, first_that_takes, options_of
-from adcompiler.runtime.tangents import Thunk
+from adcompiler.runtime.ruling import aligned, cotangents_of, first_that_takes, options_of, value_and_pullback
+from adcompiler.runtime.text import CARRIERS, TEXT, makes_text, refuse_text
 from adcompiler.runtime.walk import is_array
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
@@ -49,13 +50,19 @@ _compile: Callable[..., Any]
 _ARITHMETIC = (operator.add, operator.mul, operator.sub, operator.truediv, operator.mod, operator.pow, operator.matmul)
 # Functions that call a closure or partial, by its code or type.
 _callers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
-_AUGMENTED = {
+AUGMENTED = {
     operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul,
     operator.itruediv: operator.truediv, operator.ipow: operator.pow, operator.imatmul: operator.matmul,
     operator.ifloordiv: operator.floordiv, operator.imod: operator.mod,
 }  # fmt: skip
 _JOINING = (operator.add, operator.mul, operator.or_)
-_OPAQUE = (type, types.ModuleType, types.BuiltinFunctionType, np.ufunc)  # callables that hold no values
+_OPAQUE = (
+    type,
+    types.ModuleType,
+    types.BuiltinFunctionType,
+    types.MethodDescriptorType,
+    np.ufunc,
+)  # callables that hold no values
 
 
 def connect(lookup: Any, is_inert: Any, refusal: Any, compile_: Any) -> None:
@@ -98,6 +105,8 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         if mark:
             _check_tangible(value)
     owner = getattr(f, "__self__", None)
+    if isinstance(f, types.BuiltinMethodType) and isinstance(owner, TEXT):
+        return _plain(f, count)  # text that is made of text
     if isinstance(f, types.BuiltinMethodType) and is_array(owner):
         key = array_member(f.__name__) or f
         return _without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
@@ -113,6 +122,8 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
             return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
         if has_plain_fields(type(f)) and isinstance(called, types.FunctionType) and not foreign_module(called):
             return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
+        if _refusal(called):
+            raise no_rule(called, [], _refusal(called))
         captures = isinstance(f, types.FunctionType) and not all(map(_is_constant, f.__closure__ or ()))
         made = isinstance(f, type) and has_plain_fields(f)
         if (captures and wanted[0]) or made or isinstance(f, functools.partial):
@@ -172,8 +183,11 @@ def _attribute(obj: Any, name: str) -> Resolved:
             lambda obj, name: inner.forward(obj, position), lambda saved, y_bar: (None, *inner.backward(saved, y_bar))
         )
     if isinstance(obj, float | complex) or is_array(obj):
-        return _from_object(_by_key(array_member(name), (True,), (obj,), {}))
+        key = array_member(name)
+        return _plain(getattr, 3) if _is_inert(key) else _from_object(_by_key(key, (True,), (obj,), {}))
     found = member(cls, name)
+    if is_item_as_attribute(obj, name, found):
+        return Resolved(_load, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))
     if not has_plain_fields(cls):
         raise no_rule(getattr, [obj])
     if is_field(obj, name):
@@ -213,14 +227,8 @@ def _check_tangible(value: Any) -> None:
     """Raise if an active value may carry derivatives in a place where they would be lost."""
     if isinstance(value, types.MethodType | types.BuiltinMethodType):
         value = getattr(value, "__self__", None)
-    if isinstance(value, types.FunctionType):
-        if not all(map(_is_inert_default, value.__defaults__ or ())):
-            raise UnsupportedSyntaxError(
-                f"{value.__name__} has defaults that may carry derivatives, and is only known at run time\n"
-                "Pass them as arguments."
-            )
-    elif has_plain_fields(type(value)):
-        return  # compiled with what it holds
+    if isinstance(value, types.FunctionType) or has_plain_fields(type(value)):
+        return  # compiled with what it captures or holds; defaults are constants
     elif isinstance(value, list | tuple | dict):
         for item in value.values() if isinstance(value, dict) else value:
             _check_tangible(item)
@@ -273,18 +281,22 @@ def _by_key(  # noqa: C901  one case per operation
 ) -> Resolved:
     """The derivative by rule, by source, or not at all; `backward` gives one cotangent per argument and keyword."""
     count = len(args) + len(kwargs)
-    if key in _AUGMENTED:
+    if key in AUGMENTED:
         if isinstance(args[0], list | dict):
             raise UnsupportedSyntaxError(
                 f"a {type(args[0]).__name__} that is only known at run time grows here\nMake a new one: `a = a + b`."
             )
         # `a += b` is an operation of its own where the class of `a` says so, and else `a = a + b`.
-        key = _AUGMENTED[key] if member(type(args[0]), f"__{key.__name__}__") is ABSENT or is_domain(args[0]) else key
+        key = AUGMENTED[key] if member(type(args[0]), f"__{key.__name__}__") is ABSENT or is_domain(args[0]) else key
     if (key in _JOINING and any(isinstance(a, list | tuple | dict) for a in args)) or key in (list, tuple, dict):
         roles = "p" if key is dict else "s"
         return _moving(key, "".join(roles if on else "-" for on in wanted[: len(args)]), len(kwargs))
-    if _is_inert(key):
+    declared = _is_inert(key)
+    if declared or makes_text(key, args):
+        if declared and declared.kind not in CARRIERS:
+            refuse_text(key, wanted, args, kwargs)
         return _plain(key, count)
+    refuse_text(key, wanted, args, kwargs)
     if key is operator.getitem and is_plain_container(args[0]):
         return _item(args[0])
     if key in _ARITHMETIC and any(isinstance(a, list | tuple | dict | str) for a in args):
@@ -397,8 +409,8 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
                 raise refused_call(key, error) from None
             found = rule.function(*bound.args, **bound.kwargs, **options_of(rule, wanted, args, kwargs, resolve_value))
             if found is not NotImplemented:
-                y, pullback = found
-                return y, (pullback, rule.signature, args, kwargs)
+                y, pullback = value_and_pullback(rule, found)
+                return y, (pullback, rule, args, kwargs)
         if isinstance(key, types.FunctionType) and not foreign_module(key):
             source = _by_source(key, wanted, args, kwargs)
             y, saved = source.forward(*args, **kwargs)
@@ -406,15 +418,12 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
         raise no_rule(key, [])
 
     def backward(saved: Any, y_bar: Any) -> Any:
-        pullback, signature, args, kwargs = saved
+        pullback, rule, args, kwargs = saved
         if y_bar is None:
             return (None,) * len(wanted)
-        if signature is None:
+        if rule is None:
             return pullback(args, y_bar)
-        cotangents = pullback(y_bar)
-        if isinstance(cotangents, Thunk):
-            cotangents = cotangents.value()
-        return aligned(signature, cotangents, wanted, args, kwargs)
+        return aligned(rule.signature, cotangents_of(rule, pullback, y_bar), wanted, args, kwargs)
 
     return Resolved(forward, backward, ruled=True)
 

@@ -8,6 +8,7 @@ import numpy as np
 from adcompiler.runtime.reduction import diff_bar
 from adcompiler.runtime.scatter import scatter
 from adcompiler.runtime.shapes import conj, dtype_of, shape, size, zeros
+from adcompiler.runtime.special import bessel_i1
 
 # Linear interpolation
 
@@ -186,3 +187,13 @@ def _mode(mode: Any) -> str:
 def convolution_bar(full_bar: Any, other: Any) -> Any:
     """The cotangent of one factor of a whole convolution with `other`, an array of one dimension."""
     return np.correlate(full_bar, other, "valid")
+
+
+# Windows
+
+
+def kaiser_slope(y: Any, m: int, beta: Any) -> Any:
+    """How ``y = I0(beta * s) / I0(beta)`` moves with beta, where s runs along half a circle."""
+    half = (m - 1) / 2
+    s = np.sqrt(1 - ((np.arange(m) - half) / (half or 1)) ** 2) if m > 1 else np.ones(m)
+    return (s * bessel_i1(beta * s) - y * bessel_i1(np.asarray(beta))) / np.i0(beta)

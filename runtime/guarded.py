@@ -41,6 +41,12 @@ def quietly(function: Any, x: Any) -> Any:
         return function(x)
 
 
+def one_less_square(x: Any) -> Any:
+    """`1 - x * x` without cancellation near 1, and without a warning far outside."""
+    with _quiet():
+        return (1 - x) * (1 + x)
+
+
 def divide_root(c: Any, s: Any) -> Any:
     """`c / sqrt(s)`, and 0 where `c` is 0; `s` may be 0 or negative there."""
     if _all_positive(s):
@@ -174,6 +180,27 @@ def angle_bar(c: Any, z: Any) -> Any:
     return divide_singular(1j * np.real(c) * z, np.real(z * np.conj(z)))
 
 
+def turn_bar(c: Any, other: Any, length: Any) -> Any:
+    """`c * other / length ** 2`, the derivative of an angle; the square would overflow in half precision at 256."""
+    with _quiet():
+        return multiply_strong(divide_singular(c, length), divide_singular(other, length))
+
+
+def cosine_of_arcsine(z: complex) -> complex:
+    """sqrt(1 - z^2) with the cuts of arcsin (DLMF 4.23.20); on them the sign of the imaginary zero decides."""
+    z = complex(z)
+    return cmath.sqrt(-(z - 1)) * cmath.sqrt(z + 1)  # 1 - z would lose that sign
+
+
+def polar_bar(c: Any, z: Any) -> Any:
+    """Cotangent of `z` in its absolute value and its angle; either part of `c` may be None."""
+    r_bar, phi_bar = c
+    along = None if r_bar is None else r_bar * (z / abs(z) if z else 0.0)
+    if phi_bar is None:
+        return along
+    return angle_bar(phi_bar, z) if along is None else along + angle_bar(phi_bar, z)
+
+
 # Powers
 
 
@@ -191,11 +218,20 @@ def base_bar(c: Any, base: Any, exp: Any, y: Any) -> Any:
     """Cotangent of `base` in `y = base ** exp`: 0 where `exp` or `c` is 0, and at base 0 for exponents below 1."""
     if isinstance(exp, (int, float)) and exp == exp // 1 and 1 <= exp <= _MAX_MULTIPLIED_POWER:
         return c * conj(exp * integer_power(base, int(exp) - 1))
-    if can_divide(base) and is_finite(y):
-        return c * conj(exp * y / base)
+    if can_divide(base):
+        if type(y) is float:
+            slope = exp * y / base  # Python's numbers overflow in silence
+        else:
+            with _quiet():
+                slope = conj(exp * y / base)
+        if is_finite(slope):
+            return c * slope
     rank = np.real(exp)
     with _quiet():
-        slope = conj(exp * np.power(base, exp - 1.0))
+        # exp - 1 is rounded where exp is large: of a negative base the sign might be lost.
+        exact = np.not_equal(base, 0) & np.isfinite(y)
+        quotient = exp * (y / np.where(exact, base, 1))
+        slope = conj(np.where(exact, quotient, exp * np.power(base, exp - 1.0)))
         flat = np.equal(exp, 0) | (np.equal(base, 0) & (rank > 0) & (rank < 1))
         return multiply_strong(c, np.where(flat, 0, slope)[()])
 
@@ -216,6 +252,13 @@ def exponent_bar(c: Any, base: Any, y: Any) -> Any:
         return multiply_strong(c, np.where(regular, slope, 0)[()])
 
 
+def complex_log(x: Any) -> Any:
+    """The logarithm, of negative real numbers too, and 0 at 0."""
+    zero = np.equal(x, 0)
+    with _quiet():
+        return np.where(zero, 0, np.emath.log(np.where(zero, 1, x)))[()]
+
+
 # Remainders and logarithms of sums
 
 
@@ -227,13 +270,14 @@ def whole_quotient(a: Any, b: Any) -> Any:
         return np.where(np.equal(b, 0), 0.0, np.rint(np.divide(a, b)))[()]
 
 
-def log_weight(a: Any, b: Any, y: Any, exp: Any) -> Any:
-    """The share `exp(a - y)` of `a` in `y = log(exp(a) + exp(b))`: 1/2 where both are the same, also at infinity."""
+def log_weight(a: Any, b: Any, exp: Any) -> Any:
+    """The share `1 / (1 + exp(b - a))` of `a` in `log(exp(a) + exp(b))`: 1/2 where both are infinite alike."""
     with _quiet():
-        weight = exp(np.subtract(a, y))
-        return np.where(np.equal(a, b), 0.5, np.where(np.equal(a, y), 1.0, weight))[()]
+        return np.where(np.equal(a, b), 0.5, 1 / (1 + exp(np.subtract(b, a))))[()]
 
 
-def times_power_of_two(c: Any, exponent: int) -> Any:
+def times_power_of_two(c: Any, exponent: Any) -> Any:
     """`c * 2 ** exponent` without overflow on the way; None stays None."""
-    return None if c is None else math.ldexp(c, exponent)
+    if c is None:
+        return None
+    return math.ldexp(c, exponent) if isinstance(exponent, int) else np.ldexp(c, exponent)

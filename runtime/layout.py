@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.arrays import as_array, like_of, moved_to
-from adcompiler.runtime.errors import DifferentiationError
+from adcompiler.runtime.errors import DifferentiationError, NoRuleError, UnsupportedSyntaxError
 from adcompiler.runtime.scatter import scatter
-from adcompiler.runtime.shapes import Shape, ndim, real, shape, zeros
+from adcompiler.runtime.shapes import Shape, fit, ndim, real, shape, zeros
 
 Layout = tuple[type, list[Shape]]
 
@@ -93,14 +93,36 @@ def collect(parts: list[Any], container: type) -> Any:
     return parts if container is list else np.stack(parts)
 
 
-def assemble(parts: Any, shapes: list[Shape], axis: int) -> Any:
-    """The cotangent of an array that was split along `axis`: `parts` joined, zeros where a part is None."""
+def assemble(parts: Any, shapes: list[Shape], axis: int, sections: Any, x_shape: Shape) -> Any:
+    """The cotangent of an array of `x_shape` that was split along `axis`: `parts` joined, zeros where a part is None.
+
+    `sections` is their number or where they begin; they overlap if these places are not in ascending order.
+    """
+    given = [part for part in parts if part is not None]
     given = [part for part in parts if part is not None]
     kind = given[0] if given else 0.0
-    return np.concatenate(
-        [zeros(lengths, kind) if part is None else part for part, lengths in zip(parts, shapes, strict=True)],
-        axis=axis,
-    )
+    parts = [zeros(lengths, kind) if part is None else part for part, lengths in zip(parts, shapes, strict=True)]
+    if sum(lengths[axis] for lengths in shapes) == x_shape[axis]:
+        return np.concatenate(parts, axis=axis)
+    x_bar = zeros(x_shape, parts[0])
+    lead = (slice(None),) * (axis % len(x_shape))
+    for start, stop, part in zip((None, *sections), (*sections, None), parts, strict=True):
+        x_bar[(*lead, slice(start, stop))] += part
+    return x_bar
+
+
+def unstack_bar(parts: Any, x_shape: Shape, axis: int) -> Any:
+    """The cotangent of an array of `x_shape` that was taken apart along `axis`; zeros where a part is None."""
+    given = [part for part in parts if part is not None]
+    if not given:
+        return np.zeros(x_shape)
+    nothing = zeros(shape(given[0]), given[0])
+    return np.stack([nothing if part is None else part for part in parts], axis=axis)
+
+
+def broadcast_bars(c: Any, shapes: list[Shape]) -> tuple[Any, ...]:
+    """The cotangents of the arguments of `np.broadcast_arrays`."""
+    return tuple(None if bar is None else fit(bar, lengths) for bar, lengths in zip(c, shapes, strict=True))
 
 
 def atleast_bars(c: Any, shapes: list[Shape]) -> tuple[Any, ...]:
@@ -109,31 +131,10 @@ def atleast_bars(c: Any, shapes: list[Shape]) -> tuple[Any, ...]:
     return tuple(None if bar is None else reshape(bar, lengths) for bar, lengths in zip(bars, shapes, strict=True))
 
 
-def meshgrid_bars(c: Any, shapes: list[Shape], indexing: str) -> tuple[Any, ...]:
-    """The cotangents of the vectors of `np.meshgrid`: each grid summed over the axes of the others."""
-    order = list(range(len(shapes)))
-    if indexing == "xy" and len(order) > 1:
-        order[:2] = 1, 0
-    return tuple(
-        None if bar is None else reshape(bar.sum(axis=tuple(a for a in range(bar.ndim) if a != axis)), lengths)
-        for bar, axis, lengths in zip(c, order, shapes, strict=True)
-    )
-
-
 def rollaxis_bar(c: Any, axis: int, start: int) -> Any:
     """The cotangent of the argument of ``np.rollaxis(x, axis, start)``."""
     axis, start = axis % c.ndim, start + c.ndim if start < 0 else start
     return np.moveaxis(c, start - (axis < start), axis)
-
-
-def gather_bar(c: Any, positions: Any, x_shape: Shape) -> Any:
-    """The cotangent of `x` in ``np.ravel(x)[positions]``: sums over the places where an element was copied to."""
-    count, positions = math.prod(x_shape), np.ravel(positions)
-    if c.dtype.kind == "c":
-        return gather_bar(c.real, positions, x_shape) + 1j * gather_bar(c.imag, positions, x_shape)
-    if like_of(c) is not None:
-        return scatter(c.ravel(), moved_to(c, positions), (count,)).reshape(x_shape)
-    return np.bincount(positions, np.ravel(c), count).astype(c.dtype, copy=False).reshape(x_shape)
 
 
 def positions_of(x_shape: Shape, like: Any = None) -> Any:
@@ -142,35 +143,6 @@ def positions_of(x_shape: Shape, like: Any = None) -> Any:
     It is in the library of `like`: what moves it may be an array on a device.
     """
     return moved_to(like, np.arange(math.prod(x_shape)).reshape(x_shape))
-
-
-def tile_bar(c: Any, x_shape: Shape, reps: Any) -> Any:
-    """The cotangent of `x` in ``np.tile(x, reps)``: the sum over the copies."""
-    counts = (reps,) if np.ndim(reps) == 0 else tuple(reps)
-    rank = max(len(counts), len(x_shape))
-    counts, lengths = (1,) * (rank - len(counts)) + counts, (1,) * (rank - len(x_shape)) + x_shape
-    pairs = [length for pair in zip(counts, lengths, strict=True) for length in pair]
-    return reshape(np.sum(np.reshape(c, pairs), axis=tuple(range(0, 2 * rank, 2))), x_shape)
-
-
-def repeat_bar(c: Any, x_shape: Shape, repeats: Any, axis: int | None) -> Any:
-    """The cotangent of `x` in ``np.repeat(x, repeats, axis)``: the sum over the copies."""
-    if axis is None or not x_shape:
-        return reshape(repeat_bar(c, (math.prod(x_shape),), repeats, 0), x_shape)
-    axis = axis % len(x_shape)
-    if np.size(repeats) == 1:
-        apart = (*x_shape[: axis + 1], int(np.reshape(repeats, ())), *x_shape[axis + 1 :])
-        return c.reshape(apart).sum(axis=axis + 1)
-    return gather_bar(c, np.repeat(positions_of(x_shape, repeats), repeats, axis), x_shape)
-
-
-def unpad(c: Any, pad_width: Any) -> Any:
-    """The part of the padded `c` that is not padding."""
-    if isinstance(pad_width, dict):
-        pad_width = [pad_width.get(axis, pad_width.get(axis - c.ndim, 0)) for axis in range(c.ndim)]
-        pad_width = [(width, width) if np.ndim(width) == 0 else width for width in pad_width]
-    widths = np.broadcast_to(pad_width, (c.ndim, 2)).tolist()
-    return c[tuple(slice(before, n - after) for n, (before, after) in zip(c.shape, widths, strict=True))]
 
 
 def diagonal_bar(c: Any, x_shape: Shape, offset: int, axis1: int, axis2: int) -> Any:
@@ -189,11 +161,34 @@ def diag_bar(c: Any, v_shape: Shape, k: int) -> Any:
     return np.diagonal(c, k) if len(v_shape) == 1 else diagonal_bar(c, v_shape, k, 0, 1)
 
 
-def cast_bar(c: Any, dtype: np.dtype[Any]) -> Any:
-    """The cotangent `c` of a value that was cast to `dtype`: zero if that cannot carry a derivative.
+def gather_bar(c: Any, positions: Any, x_shape: Shape) -> Any:
+    """The cotangent of `x` in ``np.ravel(x)[positions]``: sums over the places where an element was copied to."""
+    count, positions = math.prod(x_shape), np.ravel(positions)
+    if c.dtype.kind == "c":
+        return gather_bar(c.real, positions, x_shape) + 1j * gather_bar(c.imag, positions, x_shape)
+    if like_of(c) is not None:
+        return scatter(c.ravel(), moved_to(c, positions), (count,)).reshape(x_shape)
+    return np.bincount(positions, np.ravel(c), count).astype(c.dtype, copy=False).reshape(x_shape)
 
-    A cast from complex to real drops the imaginary part, and so does its adjoint.
+
+def cast_bar(c: Any, dtype: np.dtype[Any]) -> Any:
+    """The cotangent `c` of a value that was cast to `dtype`: zero if that is a dtype of whole numbers.
+
+    A cast from complex to real drops the imaginary part, and so does its adjoint. Raises NoRuleError for objects, dates
+    and text, in which the derivative would be lost.
     """
     if dtype.kind == "f":
         return real(c)
-    return c if dtype.kind == "c" else zeros(shape(c), c)
+    if dtype.kind == "c":
+        return c
+    if dtype.kind in "SUTO":
+        raise UnsupportedSyntaxError(
+            "text or objects made of numbers with a derivative are used in a computation\n"
+            "Use the values themselves, or stop_gradient() of them."
+        )
+    if dtype.kind not in "iub":
+        raise NoRuleError(
+            f"an array of dtype {dtype} carries no derivative, and it was made of values that do\n"
+            "Use a list, or an array of floats."
+        )
+    return zeros(shape(c), c)

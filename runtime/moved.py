@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.bars import Bars, hold
+from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.containers import from_items
 from adcompiler.runtime.errors import UnsupportedSyntaxError
+from adcompiler.runtime.held import hold
 from adcompiler.runtime.tangents import accumulate
 
 
@@ -28,6 +29,7 @@ class Operation:
     forward: Callable[..., Any]
     reverse: Callable[[Any, Any, Bars], tuple[Any, ...]]
     stores: bool = True
+    keyed: bool = False  # the operand after the object is a key or a name
 
 
 # Containers whose items and methods are Python's own; those of a subclass may do anything.
@@ -66,7 +68,8 @@ class Moved:
         return new if any(ct is not None for ct in new) else None
 
 
-def moved(obj: Any, run: Callable[[], Any], sources: list[int], new: Any) -> tuple[Any, Any]:
+def rearrange(obj: Any, run: Callable[[], Any], sources: list[int], new: Any) -> tuple[Any, Any]:
+    """Run what moves the items of a sequence, and note where they came from."""
     value = run()
     return value, Moved(obj, sources, len(new))
 
@@ -105,7 +108,7 @@ def extend(obj: Any, values: Any) -> tuple[None, Any]:
     new = list(values)
     if getattr(obj, "maxlen", None) is not None:
         sources = [*range(first), *range(-1, -1 - len(new), -1)]
-        return moved(obj, lambda: obj.extend(new), sources[-obj.maxlen :] if obj.maxlen else [], new)
+        return rearrange(obj, lambda: obj.extend(new), sources[-obj.maxlen :] if obj.maxlen else [], new)
     obj.extend(new)
     return None, (obj, first, len(new))
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.arrays import as_array
-from adcompiler.runtime.layout import diagonal_bar
+from adcompiler.runtime.layout import cast_bar, collect, diagonal_bar
 from adcompiler.runtime.shapes import Shape, conj, fit, ndim, shape
 
 
@@ -133,7 +133,58 @@ def _kron_pairs(a_shape: Shape, b_shape: Shape) -> tuple[list[tuple[int, int]], 
     return list(zip(a_lengths, b_lengths, strict=True)), rank
 
 
-def trace_bar(y_bar: Any, a_shape: Shape, offset: int, axis1: int, axis2: int) -> Any:
-    """The cotangent of `a` in ``np.trace(a, offset, axis1, axis2)``."""
-    c = np.expand_dims(y_bar, -1) if ndim(y_bar) else y_bar
-    return diagonal_bar(c, a_shape, offset, axis1, axis2)
+def vecdot_bar(c: Any, other: Any, x_shape: Shape, axis: int) -> Any:
+    """The cotangent of an operand of ``np.vecdot``, given the `other` one: the vectors lie along `axis` of each."""
+    bar = np.expand_dims(c, -1) * np.moveaxis(other, axis, -1)
+    return np.moveaxis(fit(bar, _moved_last(x_shape, axis)), -1, axis)
+
+
+def multi_dot_bars(c: Any, arrays: Any) -> Any:
+    """The cotangents of ``np.linalg.multi_dot(arrays)``: each a product of the others, in the best order again."""
+    matrices = [conj(a) for a in arrays]
+    if ndim(matrices[0]) == 1:
+        matrices[0] = matrices[0][None, :]
+    if ndim(matrices[-1]) == 1:
+        matrices[-1] = matrices[-1][:, None]
+    c = np.reshape(c, (shape(matrices[0])[0], shape(matrices[-1])[1]))
+    turned = [matrix.T for matrix in matrices]
+    bars = []
+    for position, array in enumerate(arrays):
+        chain = [*turned[:position][::-1], c, *turned[position + 1 :][::-1]]
+        bars.append(np.reshape(np.linalg.multi_dot(chain), shape(array)))
+    return collect(bars, type(arrays))
+
+
+def cross_bar_a(c: Any, b: Any, a_shape: Shape, axisa: int, axisb: int, axisc: int, axis: int | None) -> Any:
+    """The cotangent of `a` in ``np.cross(a, b, axisa, axisb, axisc, axis)``: ``b`` times ``c``."""
+    axisa, axisb, axisc = (axisa, axisb, axisc) if axis is None else (axis, axis, axis)
+    c = _in_space(c, axisc, a_shape[axisa] == shape(b)[axisb] == 2)
+    bar = np.cross(_in_space(conj(b), axisb, False), c)[..., : a_shape[axisa]]
+    return np.moveaxis(fit(bar, _moved_last(a_shape, axisa)), -1, axisa)
+
+
+def cross_bar_b(c: Any, a: Any, b_shape: Shape, axisa: int, axisb: int, axisc: int, axis: int | None) -> Any:
+    """The cotangent of `b` in ``np.cross(a, b, axisa, axisb, axisc, axis)``, which is the negative of ``b`` times
+    ``a``."""
+    return cross_bar_a(-c, a, b_shape, axisb, axisa, axisc, axis)
+
+
+def _in_space(vectors: Any, axis: int, third_only: bool) -> Any:
+    """Vectors of two or three components along the last axis, with three; `third_only`: the numbers are the third."""
+    if third_only:
+        vectors, missing = np.expand_dims(vectors, -1), (2, 0)
+    else:
+        vectors = np.moveaxis(vectors, axis, -1)
+        missing = (0, 3 - vectors.shape[-1])
+    return vectors if missing == (0, 0) else np.pad(vectors, [(0, 0)] * (vectors.ndim - 1) + [missing])
+
+
+def _moved_last(lengths: Shape, axis: int) -> Shape:
+    axis = axis % len(lengths)
+    return (*lengths[:axis], *lengths[axis + 1 :], lengths[axis])
+
+
+def trace_bar(y_bar: Any, a_shape: Shape, offset: int, axis1: int, axis2: int, dtype: Any = None) -> Any:
+    """The cotangent of `a` in ``np.trace(a, offset, axis1, axis2, dtype)``."""
+    c = y_bar if dtype is None else cast_bar(y_bar, np.dtype(dtype))
+    return diagonal_bar(np.expand_dims(c, -1) if ndim(c) else c, a_shape, offset, axis1, axis2)

@@ -3,7 +3,7 @@
 `project` gives a cotangent the form of its value, `materialize` fills in zeros, `detach` copies what is shared.
 """
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from adcompiler.runtime.walk import (
     entries,
     fields,
     gradient_like,
+    holds_only,
     is_array,
     is_constant,
     is_record,
@@ -69,13 +70,14 @@ def _project_leaf(ct: Any, primal: Any) -> Any:
     if isinstance(ct, (tuple, list)) and is_array(primal):
         ct = _stacked(ct, primal)
     if not isinstance(ct, (int, float, complex)) and not is_array(ct):
-        raise TangentError(f"a cotangent of type {type(ct).__name__} does not belong to a {type(primal).__name__}")
+        what = f"a cotangent of type {type(ct).__name__} does not belong to a {type(primal).__name__}"
+        raise TangentError(f"{what}\nGive {_wanted(primal)}.")
     if not _is_complex(primal):
         ct = ct.real
     if is_array(primal) and not isinstance(primal, np.generic):
         return _project_array(ct, primal)
     if np.ndim(ct):
-        raise TangentError(f"a cotangent of shape {ct.shape} does not belong to a number")
+        raise TangentError(f"a cotangent of shape {ct.shape} does not belong to a number\nGive {_wanted(primal)}.")
     if isinstance(primal, np.generic):
         return primal.dtype.type(ct)
     return complex(ct) if isinstance(primal, complex) else float(ct)
@@ -101,7 +103,14 @@ def _project_array(ct: Any, primal: Any) -> Any:
         return np.full_like(primal, ct)  # in the array library of the value
     except ValueError:
         shapes = f"of shape {np.shape(ct)} does not belong to an array of shape {primal.shape}"
-        raise TangentError(f"a cotangent {shapes}") from None
+        raise TangentError(f"a cotangent {shapes}\nGive {_wanted(primal)}.") from None
+
+
+def _wanted(leaf: Any) -> str:
+    """What the cotangent of a number or array has to be."""
+    if is_array(leaf) and np.ndim(leaf):
+        return f"an array of shape {leaf.shape}, one that can be broadcast to it, or None"
+    return "a number or None"
 
 
 def materialize(grads: Any, params: Any) -> Any:
@@ -134,9 +143,7 @@ def detach(grads: Any, foreign: Any = ()) -> Any:
     An array is copied if it is a view, if it occurs a second time, or if it owns the memory of an array in `foreign`
     (any structure of arrays: arguments, results, saved values).
     """
-    taken: set[int] = set()
-    _collect_owners(foreign, taken, set())
-    return _detach(grads, taken)
+    return _detach(grads, _owners(foreign))
 
 
 def _detach(ct: Any, taken: set[int]) -> Any:
@@ -167,29 +174,35 @@ def _own(array: Any, taken: set[int]) -> Any:
     return array
 
 
-def _collect_owners(value: Any, owners: set[int], seen: set[int]) -> None:
-    """Add the identity of whatever owns the memory of each array in `value` to `owners`."""
-    kind = type(value)
-    if kind is np.ndarray:
-        owners.add(id(value if value.base is None else _owner(value)))
-    elif kind in _UNSHARED or id(value) in seen:
-        return
-    elif kind not in _CONTAINERS and is_array(value):
-        owners.add(id(_owner(value)))
-    else:
-        seen.add(id(value))
-        for child in _children(value):
-            _collect_owners(child, owners, seen)
+def _owners(value: Any) -> set[int]:
+    """The identity of whatever owns the memory of each array in `value`."""
+    owners: set[int] = set()
+    seen: set[int] = set()
+    left = [value]
+    for found in left:  # grows; what is in it stays alive, so that no identity is given away again
+        kind = type(found)
+        if kind is np.ndarray:
+            owners.add(id(found if found.base is None else _owner(found)))
+        elif kind in _UNSHARED or id(found) in seen:
+            continue
+        elif kind not in _CONTAINERS and is_array(found):
+            owners.add(id(_owner(found)))
+        else:
+            seen.add(id(found))
+            children = _children(found)
+            if not holds_only(children, _UNSHARED):
+                left.extend(children)
+    return owners
 
 
-def _children(value: Any) -> Iterable[Any]:
+def _children(value: Any) -> Collection[Any]:
     if isinstance(value, (tuple, list)):
         return value
     if type(value) is dict:
         return value.values()
     if is_record(type(value)):  # type: ignore[arg-type]  # classes are hashable
         return fields(value).values()
-    return () if is_constant(value) else (entries(value) or {}).values()
+    return () if is_constant(value) else tuple((entries(value) or {}).values())
 
 
 def _owner(array: Any) -> Any:

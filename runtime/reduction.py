@@ -31,28 +31,13 @@ def count_of(lengths: Shape, axis: Axis) -> int:
     """The number of elements that a reduction over `axis` of an array of shape `lengths` puts together."""
     if axis is None:
         return math.prod(lengths)
-    return math.prod(lengths[a] for a in (axis if isinstance(axis, tuple) else (axis,)))
+    return math.prod(lengths[a] for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))
 
 
 def degrees_of_freedom(x: Any, axis: Axis, ddof: float) -> float:
     """The divisor of a variance; nan where NumPy's variance is not a number for want of elements."""
     count = axis_count(x, axis) - ddof
     return count if count > 0 else math.nan
-
-
-def nan_freedom(x: Any, y: Any, axis: Axis, keepdims: bool, ddof: float) -> Any:
-    """`degrees_of_freedom` of the elements of `x` that are not nan, in the dtype of the moment `y`."""
-    dtype = np.real(y).dtype
-    count = np.sum(~np.isnan(x), axis=axis, keepdims=keepdims, dtype=dtype) - ddof
-    return np.where(count > 0, count, dtype.type(np.nan))
-
-
-def nan_deviation(x: Any, axis: Axis) -> Any:
-    """The distance of `x` from its mean over `axis`, nan left out of the mean and 0 in the distance."""
-    left_out = np.isnan(x)
-    total = np.sum(np.where(left_out, 0, x), axis=axis, keepdims=True)
-    count = np.sum(~left_out, axis=axis, keepdims=True, dtype=total.dtype)
-    return np.where(left_out, 0, x - total / np.maximum(count, 1))
 
 
 def tie_hits(x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
@@ -96,7 +81,7 @@ def middle(x: Any, axis: Axis, higher: bool) -> Any:
     count = axis_count(x, axis)
     if not count or not x.size:
         return np.full_like(x, np.nan, float, shape=kept)
-    axes = _axes(axis, x.ndim)
+    axes = axes_of(axis, x.ndim)
     rows = np.moveaxis(x, axes, range(-len(axes), 0)).reshape((-1, count))
     ranks = (count // 2 if higher else (count - 1) // 2, count - 1)
     ordered = np.partition(rows, ranks, axis=-1)  # nan comes last
@@ -114,7 +99,7 @@ def product_of_others(x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
     if like_of(x) is None and np.all((size >= limits.tiny) & (size <= limits.max)):
         return keep_dims(y, axis, keepdims) / x
     x = as_array(x)
-    axes = _axes(axis, x.ndim)
+    axes = axes_of(axis, x.ndim)
     last = tuple(range(-len(axes), 0))
     moved = np.moveaxis(x, axes, last)
     lead = moved.shape[: x.ndim - len(axes)]
@@ -165,7 +150,7 @@ def average_bar_a(c: Any, weights: Any, a_shape: Shape, axis: Axis, keepdims: bo
     """The cotangent of `a` in ``np.average(a, axis, weights)``."""
     if weights is None:
         return expand(c / (count_of(a_shape, axis) or 1), a_shape, axis, keepdims)
-    spread = np.conj(_spread_weights(weights, a_shape, axis))
+    spread = np.conj(spread_weights(weights, a_shape, axis))
     return keep_dims(c, axis, keepdims) * spread / spread.sum(axis=axis, keepdims=True)
 
 
@@ -173,31 +158,42 @@ def average_bar_weights(c: Any, y: Any, a: Any, weights: Any, lengths: Shape, ax
     """The cotangent of `weights`, of shape `lengths`, in ``y = np.average(a, axis, weights)``."""
     if weights is None:
         return None
-    spread = _spread_weights(weights, shape(a), axis)
+    spread = spread_weights(weights, shape(a), axis)
     deviation = np.conj((a - keep_dims(y, axis, keepdims)) / spread.sum(axis=axis, keepdims=True))
-    bar = keep_dims(c, axis, keepdims) * deviation
+    return _gathered_weights(keep_dims(c, axis, keepdims) * deviation, lengths, axis)
+
+
+def weight_sum_bar(c: Any, a_shape: Shape, weights: Any, lengths: Shape, axis: Axis, keepdims: bool) -> Any:
+    """The cotangent of `weights`, of shape `lengths`, in the sum of the weights that `np.average` returns."""
+    if weights is None or c is None:
+        return None
+    return _gathered_weights(expand(c, a_shape, axis, keepdims), lengths, axis)
+
+
+def _gathered_weights(bar: Any, lengths: Shape, axis: Axis) -> Any:
+    """The cotangent of weights of shape `lengths`, from that of the weight of every element: undoes the spreading."""
     if bar.shape == lengths:
         return bar
-    axes = _axes(axis, bar.ndim)
+    axes = axes_of(axis, bar.ndim)
     bar = bar.sum(axis=tuple(other for other in range(bar.ndim) if other not in axes))
     return np.transpose(bar, np.argsort(np.argsort(axes)))
 
 
-def _spread_weights(weights: Any, a_shape: Shape, axis: Axis) -> Any:
+def spread_weights(weights: Any, a_shape: Shape, axis: Axis) -> Any:
     """`weights`, given for the elements along `axis`, for every element of an array of `a_shape`."""
     weights = as_array(weights)
     if weights.shape == a_shape:
         return weights
-    axes = _axes(axis, len(a_shape))
+    axes = axes_of(axis, len(a_shape))
     kept = [n if other in axes else 1 for other, n in enumerate(a_shape)]
     return np.broadcast_to(np.transpose(weights, np.argsort(axes)).reshape(kept), a_shape)
 
 
-def _axes(axis: Axis, rank: int) -> tuple[int, ...]:
+def axes_of(axis: Axis, rank: int) -> tuple[int, ...]:
     """`axis` as a tuple of axes counted from 0."""
     if axis is None:
         return tuple(range(rank))
-    return tuple(a % rank for a in (axis if isinstance(axis, tuple) else (axis,)))
+    return tuple(a % rank for a in (axis if isinstance(axis, (tuple, list)) else (axis,)))
 
 
 def midpoints(y: Any, axis: int) -> Any:
@@ -208,15 +204,15 @@ def midpoints(y: Any, axis: int) -> Any:
 
 def trapezoid_bar_y(c: Any, y_shape: Shape, x: Any, dx: Any, axis: int) -> Any:
     """The cotangent of `y` in ``np.trapezoid(y, x, dx, axis)``: half the widths of the intervals on both sides."""
-    axis = axis % len(y_shape)
-    if not y_shape[axis]:
+    along = axis % len(y_shape)
+    if not y_shape[along]:
         return zeros(y_shape, c)
-    between = tuple(n - 1 if a == axis else n for a, n in enumerate(y_shape))
-    bar = np.broadcast_to(0.5 * keep_dims(c, axis, False) * conj(_widths(x, dx, len(y_shape), axis)), between)
+    between = tuple(n - 1 if a == along else n for a, n in enumerate(y_shape))
+    bar = fit(0.5 * keep_dims(c, axis, False) * conj(_widths(x, dx, len(y_shape), axis)), between)
     ends = [(0, 0)] * len(y_shape)
-    ends[axis] = (1, 1)
+    ends[along] = (1, 1)
     bar = np.pad(bar, ends)
-    low, high = (tuple(cut if a == axis else slice(None) for a in range(len(y_shape))) for cut in _ENDS)
+    low, high = (tuple(cut if a == along else slice(None) for a in range(len(y_shape))) for cut in _ENDS)
     return bar[low] + bar[high]
 
 
@@ -241,4 +237,4 @@ def _widths(x: Any, dx: Any, rank: int, axis: int) -> Any:
         return dx
     if ndim(x) > 1:
         return np.diff(x, axis=axis)
-    return np.diff(x).reshape([-1 if a == axis else 1 for a in range(rank)])
+    return np.diff(x).reshape([-1 if a == axis % rank else 1 for a in range(rank)])

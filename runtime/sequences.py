@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.arrays import like_of
+from adcompiler.runtime.domain import is_domain
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.shapes import broadcast, conj, fit, shape
 from adcompiler.runtime.walk import is_array
@@ -22,11 +23,15 @@ def _like(values: Any, bars: Iterable[Any]) -> Any:
 
 
 def entry_shapes(values: Any) -> Any:
-    """The shapes of the entries of a sequence, for `spread`; refuses what can be iterated only once."""
+    """The shapes of the entries of a sequence, for `spread`; refuses what can be iterated only once, and objects."""
     if is_array(values):
         return values.shape
     if not isinstance(values, (list, tuple, deque)):
         raise NoRuleError(f"no derivative through an iteration over a {type(values).__name__}: make it a list first")
+    for value in values:
+        if type(value) is not float and (not is_domain(value) or isinstance(value, (list, tuple, dict))):
+            what = f"a sum of values of type {type(value).__qualname__} has no derivative rule"
+            raise NoRuleError(f"{what}\nCombine the items in a loop.")
     return _like(values, map(shape, values))
 
 
@@ -84,3 +89,13 @@ def others_product(c: Any, values: Sequence[Any], start: Any) -> Any:
 def start_bar(c: Any, values: Iterable[Any], start: Any) -> Any:
     """The cotangent of the factor `start` of a product with `values`."""
     return fit(c * conj(math.prod(values)), shape(start))
+
+
+def deviations(c: Any, values: Any, center: Any, like: Any) -> Any:
+    """`c * (value - center)` for each of `values`, in a sequence as `like` is."""
+    return _like(like, (c * (value - center) for value in values))
+
+
+def inverse_powers(c: Any, values: Any, power: int) -> Any:
+    """`c / value ** power` for each of `values`, and 0 where a value is 0."""
+    return _like(values, (c / value**power if value else 0.0 for value in values))

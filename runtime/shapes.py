@@ -128,7 +128,7 @@ def kept_shape(shape: Shape, axis: Axis) -> Shape:
     """`shape` with length 1 along `axis` (an int, a tuple, or None for all): what a reduction with keepdims gives."""
     if axis is None or not shape:
         return (1,) * len(shape)
-    axes = {a % len(shape) for a in (axis if isinstance(axis, tuple) else (axis,))}
+    axes = {a % len(shape) for a in (axis if isinstance(axis, (tuple, list)) else (axis,))}
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 

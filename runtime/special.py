@@ -1,4 +1,4 @@
-"""Derivatives that NumPy and the math module do not have: digamma, the Bessel function I1, the slope of sinc."""
+"""Derivatives that NumPy and the math module do not have: digamma, the Bessel function I1, slopes of sinc, arcsinh."""
 
 import math
 from typing import Any
@@ -28,6 +28,11 @@ def digamma(x: float) -> float:
     for coefficient in reversed(_DIGAMMA_SERIES):
         series = square * (coefficient + series)
     return math.log(x) - 0.5 / x - series - steps
+
+
+def arcsinh_slope(x: Any) -> Any:
+    """1 / sqrt(1 + x^2); of real numbers without the square, which overflows in half precision at 256."""
+    return 1 / np.sqrt(1 + x * x) if np.iscomplexobj(x) else 1 / np.hypot(1, x)
 
 
 def sinc_slope(x: Any) -> Any:

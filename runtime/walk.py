@@ -8,9 +8,17 @@ modules) is a constant without gradient.
 import copy
 import functools
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from enum import Enum
-from types import BuiltinFunctionType, CellType, EllipsisType, FunctionType, MethodType, ModuleType
+from types import (
+    BuiltinFunctionType,
+    CellType,
+    EllipsisType,
+    FunctionType,
+    MemberDescriptorType,
+    MethodType,
+    ModuleType,
+)
 from typing import Any
 
 import numpy as np
@@ -38,7 +46,7 @@ def tree_map(fn: Callable[[Any, Any], Any], params: Any, grads: Any) -> Any:
     children = entries(params)
     if children is None:
         return fn(params, grads)
-    check_structure(grads, params)
+    check_entries(grads, params)
     return replaced(params, {key: tree_map(fn, value, part(grads, key)) for key, value in children.items()})
 
 
@@ -47,6 +55,14 @@ def is_constant(value: Any) -> bool:
     if is_array(value):
         return value.dtype.kind not in "fc"
     return isinstance(value, _CONSTANTS)
+
+
+_MANY = 16
+
+
+def holds_only(items: Collection[Any], types: frozenset[type]) -> bool:
+    """Whether all of very many items are of these exact types: asked at once, not one by one."""
+    return hasattr(items, "__len__") and len(items) > _MANY and types.issuperset(map(type, items))
 
 
 def is_array(value: Any) -> bool:
@@ -89,9 +105,21 @@ def fields(value: Any) -> dict[str, Any]:
         return {"func": value.func, "args": value.args, "keywords": value.keywords}
     if isinstance(value, MethodType):
         return {"__self__": value.__self__}
-    own: dict[str, Any] = getattr(value, "__dict__", {})
+    own = getattr(value, "__dict__", None)
+    if not isinstance(own, dict):  # none, or what the class's own __getattr__ takes it for
+        own = {}
     slots = _slots_of(type(value))  # type: ignore[arg-type]  # classes are hashable
-    return {name: getattr(value, name) for name in slots if hasattr(value, name)} | own if slots else own
+    return _set_slots(value, slots) | own if slots else own
+
+
+def _set_slots(value: Any, slots: tuple[tuple[str, Any], ...]) -> dict[str, Any]:
+    found = {}
+    for name, slot in slots:
+        try:
+            found[name] = slot.__get__(value)
+        except AttributeError:
+            continue  # not set; the class's own __getattr__ is not to be asked
+    return found
 
 
 @functools.lru_cache(maxsize=1024)
@@ -103,19 +131,21 @@ def is_record(cls: type) -> bool:
 
 
 @functools.lru_cache(maxsize=1024)
-def _slots_of(cls: type) -> tuple[str, ...]:
-    return tuple(name for base in cls.__mro__ for name in _slots(base))
+def _slots_of(cls: type) -> tuple[tuple[str, Any], ...]:
+    """The slots of a class and its bases: the name of the attribute, and what reads it."""
+    return tuple(pair for base in cls.__mro__ for pair in _slots(base))
 
 
-def _slots(cls: type) -> tuple[str, ...]:
+def _slots(cls: type) -> list[tuple[str, Any]]:
     slots = cls.__dict__.get("__slots__", ())
     names = (slots,) if isinstance(slots, str) else tuple(slots)
-    # Python mangles private names, and these two are no fields.
-    return tuple(
+    # Python mangles private names; __dict__ and __weakref__ are no fields.
+    mangled = [
         f"_{cls.__name__.lstrip('_')}{name}" if name.startswith("__") and not name.endswith("__") else name
         for name in names
-        if name not in ("__dict__", "__weakref__")
-    )
+    ]
+    found = [(name, cls.__dict__.get(name)) for name in mangled]
+    return [(name, slot) for name, slot in found if isinstance(slot, MemberDescriptorType)]
 
 
 def part(ct: Any, key: Any) -> Any:
@@ -133,7 +163,48 @@ def check_structure(ct: Any, value: Any) -> None:
         fits = isinstance(value, _SEQUENCES) and np.ndim(ct) != 0 if is_array(ct) else isinstance(ct, _SEQUENCES)
         fits = fits and isinstance(value, _SEQUENCES) and len(ct) == len(value)
     if not fits:
-        raise TangentError(f"a cotangent {_describe(ct)} does not belong to a value {_describe(value)}")
+        raise TangentError(
+            f"a cotangent {_describe(ct)} does not belong to a value {_describe(value)}\nGive {_expected(value)}."
+        )
+
+
+def check_entries(ct: Any, value: Any) -> None:
+    """As `check_structure`, and `ct` may have no entries that `value` has not."""
+    check_structure(ct, value)
+    if hasattr(ct, "items"):
+        own = names_of(value) or entries(value) or ()
+        more = [repr(key) for key in ct if key not in own]
+        if more:
+            what = f"a cotangent has {', '.join(more)}, which a value {_describe(value)} has not"
+            raise TangentError(f"{what}\nGive {_expected(value)}.")
+
+
+def check_cotangent(ct: Any, value: Any) -> None:
+    """Raise TangentError if a cotangent that the user gives has another structure than the value."""
+    if ct is None or is_constant(value) or not (hasattr(ct, "items") or isinstance(ct, _SEQUENCES)):
+        return
+    children = entries(value)
+    if children is None:
+        return
+    check_entries(ct, value)
+    names = names_of(value) if hasattr(ct, "items") else ()
+    for key, child in children.items():
+        check_cotangent(part(ct, names[key] if names else key), child)
+
+
+def names_of(value: Any) -> tuple[str, ...]:
+    """The names of the items of a named tuple."""
+    return value._fields if isinstance(value, tuple) and hasattr(value, "_fields") else ()
+
+
+def _expected(value: Any) -> str:
+    """What the cotangent of a structured value has to be."""
+    if isinstance(value, _SEQUENCES):
+        return f"a {type(value).__name__} with {len(value)} cotangents (None for zero)"
+    keys = [repr(key) for key in entries(value) or ()]
+    shown = ", ".join(keys[:6]) + (", ..." if len(keys) > 6 else "")
+    form = "dict" if isinstance(value, (Mapping, FunctionType)) else "Tangent or dict"
+    return f"a {form} with cotangents for {shown} (None, or no entry, for zero)" if keys else "None"
 
 
 def _describe(value: Any) -> str:

@@ -491,4 +491,4 @@ def test_a_program_that_writes_into_containers(make, run):
         """,
     )
     text = run(module.grow, 1.5, 3)
-    assert "from adcompiler.runtime.bars import hold, with_table" in text
+    assert "from adcompiler.runtime.bars import with_table" in text

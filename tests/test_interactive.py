@@ -302,7 +302,7 @@ array([2., 2.])
 >>> gradient(lambda x: eval("x"))(1.0)
 Traceback (most recent call last):
     ...
-adcompiler.runtime.errors.UnsupportedSyntaxError: eval()
+adcompiler.UnsupportedSyntaxError: eval()
   File "<doctest typed[6]>", line 1
     gradient(lambda x: eval("x"))(1.0)
                        ^^^^^^^^^

@@ -15,7 +15,11 @@ ALLOWED = {
     "adcompiler.rules": {"adcompiler.rules", "adcompiler.runtime"},
     "adcompiler.runtime": {"adcompiler.runtime"},
 }
-THIRD_PARTY = {"adcompiler": {"numpy", "gast", "astor"}, "adcompiler.rules": {"numpy"}, "adcompiler.runtime": {"numpy"}}
+THIRD_PARTY = {
+    "adcompiler": {"numpy", "gast", "astor"},
+    "adcompiler.rules": {"numpy", "scipy"},
+    "adcompiler.runtime": {"numpy"},
+}
 LOADED_LATER = {"adcompiler.rules.cupy": {"cupy", "cupyx"}}  # rules of packages that the user has imported
 
 

@@ -124,7 +124,7 @@ def without_rule(x):
     return np.unwrap(x)  # refused
 
 
-@refused(NoRuleError, ".data of an array has no derivative rule", "use a function")
+@refused(NoRuleError, ".data of an array is not differentiated", "Use the array itself")
 def attribute_without_rule(x):
     return x.data  # refused
 

@@ -5,6 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
+from adcompiler import MutationError, gradient
 from adcompiler.rules.registry import lookup
 from adcompiler.testing import case, check_rule, complex_normal, distinct, nonzero, normal, positive, uniform, unit
 
@@ -69,6 +70,8 @@ CASES = [
     case(np.sinc, np.array([1e-9, 1e-3, 0.15, 0.16, 3.7]), id="near 0"),
     *(case(key, complex_normal(2, 3)) for key in COMPLEX),
     *(case(key, 0.3 - 0.4j, id="complex number") for key in COMPLEX),
+    case(np.nan_to_num, np.array([1.0, np.nan, np.inf, -np.inf]), True, 0.5, 2.0, -2.0, id="all by position"),
+    case(np.nan_to_num, np.array([1.0, np.nan, 2.0]), copy=True, nan=normal(3), id="a copy, and an array of fillers"),
     case(np.angle, complex_normal(2, 3), deg=True, id="degrees"),
     *(case(key, x) for key in ARRAY_PARTS for x in (normal(2, 3), complex_normal(2, 3), normal())),
     *(case(key, x) for key, x in NUMBERS),
@@ -158,3 +161,9 @@ def test_i0_against_its_integral():
     t = (np.arange(400) + 0.5) * np.pi / 400
     for x in (-3.0, 0.0, 1e-3, 7.999, 8.001, 40.0):
         np.testing.assert_allclose(bar(np.i0, x), np.mean(np.exp(x * np.cos(t)) * np.cos(t)), rtol=1e-13, atol=1e-15)
+
+
+def test_nan_to_num_that_writes_is_refused():
+    """Without a copy the argument itself is changed."""
+    with pytest.raises(MutationError, match="copy=False"):
+        gradient(lambda x: np.sum(np.nan_to_num(x, copy=False)))(np.ones(3))

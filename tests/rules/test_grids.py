@@ -37,6 +37,7 @@ CASES = [
     *(case(f, complex_normal(3), complex_normal(5)) for f in BOTH),
     *(case(f, [1.0, 2.0, -1.0], [0.5, 0.25]) for f in BOTH),
     case(np.convolve, normal(3), normal()),
+    *(case(np.kaiser, m, 2.5) for m in (1, 4, 7)),
 ]  # fmt: skip
 
 

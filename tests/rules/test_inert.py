@@ -5,20 +5,6 @@ import pytest
 
 from adcompiler import gradient
 from adcompiler.rules.registry import all_non_differentiable, is_non_differentiable, lookup
-from adcompiler.testing import case, check_rule
-
-CASES = [
-    case(np.arange, 0.5, 3.2, 0.5, wrt=(0, 2)),
-    case(np.arange, 0.5, 3.2, id="whole steps", wrt=0),
-    case(np.arange, 4, id="stop"),
-    case(np.arange, 4, dtype=float, id="dtype"),
-]
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_rule(case):
-    """The pullback is the adjoint of the derivative, and keeps the contract."""
-    check_rule(case)
 
 
 def test_no_function_is_both():

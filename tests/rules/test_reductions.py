@@ -46,6 +46,8 @@ CASES = [
     case(np.prod, np.array([2.0, 0.0, 3.0])),
     case(np.var, normal(3, 5), axis=1, ddof=1),
     case(np.std, normal(3, 5), axis=0, ddof=1, keepdims=True),
+    case(np.var, normal(3, 5), axis=1, ddof=0.5),
+    case(np.std, normal(3, 5), ddof=0.5),
     case(np.average, normal(3, 4), weights=positive(3, 4)),
     case(np.average, normal(3, 4), axis=1, weights=positive(4)),
     case(np.average, normal(3, 4), axis=-1, weights=positive(4), keepdims=True),
@@ -73,6 +75,12 @@ CASES = [
     case(np.trapezoid, normal(5, 3), distinct(5), axis=0),
     case(np.trapezoid, normal(3, 5), distinct(3, 5)),
     case(np.trapezoid, normal(5, 3), dx=0.3, axis=0),
+    case(np.trapezoid, normal(5), distinct(3, 5)),
+    case(np.trapezoid, normal(2, 3, 5), distinct(3, 5)),
+    case(np.trapezoid, normal(3, 5), distinct(1, 5)),
+    case(np.trapezoid, normal(1, 5), distinct(3, 5)),
+    case(np.trapezoid, normal(3, 5), dx=positive(3, 4)),
+    case(np.trapezoid, complex_normal(3, 5), distinct(5)),
     case(np.add.reduce, normal(2, 3, 4)),
     case(np.add.reduce, normal(2, 3, 4), axis=(0, 2), keepdims=True),
     case(np.add.reduce, normal(2, 3), axis=None),
@@ -149,6 +157,11 @@ def test_product_that_overflows():
     assert pulled_back(np.prod, np.array([np.inf, 2.0])).tolist() == [2.0, np.inf]
 
 
+def test_product_that_has_no_cotangent():
+    """A zero cotangent stays zero where the product of the others is infinite."""
+    assert pulled_back(np.prod, np.array([np.inf, 2.0]), y_bar=0.0).tolist() == [0.0, 0.0]
+
+
 def test_product_that_underflows():
     """A product that vanishes by rounding still has its derivative."""
     assert pulled_back(np.prod, np.array([1e-200, 1e-200])).tolist() == [1e-200, 1e-200]
@@ -166,6 +179,13 @@ def test_variance_of_too_few_elements():
     with pytest.warns(RuntimeWarning):
         bar = pulled_back(np.var, np.ones(1), ddof=1)
     assert np.isnan(bar).all()
+
+
+@pytest.mark.filterwarnings("ignore:Degrees of freedom:RuntimeWarning", "ignore:invalid value:RuntimeWarning")
+@pytest.mark.parametrize("key", [np.var, np.std, np.nanvar, np.nanstd])
+def test_variance_of_too_few_elements_that_is_not_used(key):
+    """A zero cotangent stays zero."""
+    assert pulled_back(key, np.ones((2, 1)), axis=1, ddof=1, y_bar=np.zeros(2)).tolist() == [[0.0], [0.0]]
 
 
 def test_mean_of_nothing():
