@@ -64,9 +64,7 @@ pointwise(
 
 # The gamma distribution with rate a and shape b
 
-pointwise(
-    special.gdtr, lambda a, b, x: x * gamma_density(b, a * x), SHAPE, lambda a, b, x: a * gamma_density(b, a * x)
-)
+pointwise(special.gdtr, lambda a, b, x: x * gamma_density(b, a * x), SHAPE, lambda a, b, x: a * gamma_density(b, a * x))
 pointwise(
     special.gdtrc, lambda a, b, x: -x * gamma_density(b, a * x), SHAPE, lambda a, b, x: -a * gamma_density(b, a * x)
 )

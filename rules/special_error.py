@@ -10,6 +10,7 @@ from adcompiler.runtime.integrals import (
     cosh_over,
     expn_slope,
     exprel_slope,
+    modified_fresnel_slopes,
     sinh_over,
     spence_slope,
     voigt_slopes,
@@ -38,18 +39,10 @@ pointwise(
 # Fresnel integrals
 
 pointwise(special.fresnel, lambda z: (np.sin(np.pi / 2 * z * z), np.cos(np.pi / 2 * z * z)), kind="tuple")
-pointwise(
-    special.modfresnelp,
-    lambda x, out: (-np.exp(1j * x * x), -2j * x * out[1] - np.exp(-0.25j * np.pi) / np.sqrt(np.pi)),
-    kind=None,
-)
-pointwise(
-    special.modfresnelm,
-    lambda x, out: (-np.exp(-1j * x * x), 2j * x * out[1] - np.exp(0.25j * np.pi) / np.sqrt(np.pi)),
-    kind=None,
-)
+pointwise(special.modfresnelp, lambda x, out: modified_fresnel_slopes(x, out, 1j), kind=None)
+pointwise(special.modfresnelm, lambda x, out: modified_fresnel_slopes(x, out, -1j), kind=None)
 
-# The normal distribution; the quotient of density and distribution function by erfcx, which neither over- nor underflows
+# The normal distribution; density over distribution function by erfcx, which neither over- nor underflows
 
 pointwise(special.ndtr, lambda x: normal_density(x))
 pointwise(special.log_ndtr, lambda x: 2 / (SQRT_2PI * specials.erfcx(-x / SQRT_2)))

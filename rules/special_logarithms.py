@@ -52,12 +52,8 @@ pointwise(special.exp10, lambda x, out: LN_10 * out)
 pointwise(special.exp2, lambda x, out: LN_2 * out)
 pointwise(special.expm1, lambda x: np.exp(x))
 pointwise(special.log1p, lambda x: 1 / (1 + x))
-pointwise(
-    special.powm1, lambda x, y: y * np.power(x, y - 1), lambda x, y, out: specials.xlogy(out + 1, x)
-)
-pointwise(
-    special.boxcox, lambda x, lmbda: np.power(x, lmbda - 1.0), lambda x, lmbda: boxcox_slope(np.log(x), lmbda)
-)
+pointwise(special.powm1, lambda x, y: y * np.power(x, y - 1), lambda x, y, out: specials.xlogy(out + 1, x))
+pointwise(special.boxcox, lambda x, lmbda: np.power(x, lmbda - 1.0), lambda x, lmbda: boxcox_slope(np.log(x), lmbda))
 pointwise(
     special.boxcox1p,
     lambda x, lmbda: np.exp(specials.xlog1py(lmbda - 1.0, x)),
@@ -83,7 +79,5 @@ pointwise(special.sindg, lambda x: DEGREE * specials.cosdg(x))
 pointwise(special.cosdg, lambda x: -DEGREE * specials.sindg(x))
 pointwise(special.tandg, lambda x, out: DEGREE * (1 + out * out))
 pointwise(special.cotdg, lambda x, out: -DEGREE * (1 + out * out))
-pointwise(
-    special.radian, lambda d, m, s: DEGREE, lambda d, m, s: DEGREE / 60, lambda d, m, s: DEGREE / 3600
-)
+pointwise(special.radian, lambda d, m, s: DEGREE, lambda d, m, s: DEGREE / 60, lambda d, m, s: DEGREE / 3600)
 pointwise(special.diric, lambda x, n: dirichlet_slope(x, n), None, kind=None)

@@ -19,8 +19,8 @@ pointwise(
     DEGREE,
     PARAMETER,
     PARAMETER,
-    lambda n, alpha, beta, x: (
-        of_degree(n, 0.5 * (n + alpha + beta + 1) * specials.eval_jacobi(lower(n), alpha + 1, beta + 1, x))
+    lambda n, alpha, beta, x: of_degree(
+        n, 0.5 * (n + alpha + beta + 1) * specials.eval_jacobi(lower(n), alpha + 1, beta + 1, x)
     ),
 )
 pointwise(
@@ -56,9 +56,7 @@ pointwise(special.eval_chebyt, DEGREE, lambda n, x: of_degree(n, n * specials.ev
 pointwise(special.eval_chebyc, DEGREE, lambda n, x: of_degree(n, n * specials.eval_chebyu(lower(n), x / 2)))
 pointwise(special.eval_chebyu, DEGREE, lambda n, x: of_degree(n, 2 * specials.eval_gegenbauer(lower(n), 2.0, x)))
 pointwise(special.eval_chebys, DEGREE, lambda n, x: of_degree(n, specials.eval_gegenbauer(lower(n), 2.0, x / 2)))
-pointwise(
-    special.eval_sh_chebyt, DEGREE, lambda n, x: of_degree(n, 2 * n * specials.eval_chebyu(lower(n), 2 * x - 1))
-)
+pointwise(special.eval_sh_chebyt, DEGREE, lambda n, x: of_degree(n, 2 * n * specials.eval_chebyu(lower(n), 2 * x - 1)))
 pointwise(
     special.eval_sh_chebyu,
     DEGREE,

@@ -64,7 +64,8 @@ def kolmogorov_density(x: Any) -> Any:
 
 def binomial_slope(k: Any, n: Any, p: Any) -> Any:
     """How the probability of more than `k` successes in `n` trials grows with that of one."""
-    return beta_density(np.floor(k) + 1.0, n - np.floor(k), p)
+    others = n - np.floor(k)
+    return np.where(others > 0, beta_density(np.floor(k) + 1.0, others, p), 0.0)
 
 
 def negative_binomial_slope(k: Any, n: Any, p: Any) -> Any:

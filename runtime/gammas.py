@@ -29,7 +29,8 @@ def _complex_trigamma(z: Any) -> Any:
     for coefficient in reversed(_BERNOULLI):
         series = square * (coefficient + series)
     y = y + 1 / w + square / 2 + series / w
-    return np.where(left, (np.pi / np.sin(np.pi * z)) ** 2 - y, y)
+    turn = np.exp(2j * np.pi * np.where(np.imag(z) < 0, -z, z))  # of size 1 at most
+    return np.where(left, -4 * np.pi**2 * turn / (1 - turn) ** 2 - y, y)
 
 
 def rgamma_slope(z: Any, y: Any) -> Any:

@@ -76,3 +76,9 @@ def voigt_slopes(x: Any, sigma: Any, gamma: Any, y: Any) -> tuple[Any, Any, Any]
     z = (x + 1j * gamma) / (sigma * np.sqrt(2.0))
     turn = (2j / np.sqrt(np.pi) - 2 * z * specials.wofz(z)) / (2 * np.sqrt(np.pi) * sigma * sigma)
     return turn.real, -(y + (turn * z).real * np.sqrt(2.0) * sigma) / sigma, -turn.imag
+
+
+def modified_fresnel_slopes(x: Any, y: Any, i: complex) -> tuple[Any, Any]:
+    """How the modified Fresnel integrals `y` change with `x`, of which SciPy has wrong values for negative numbers."""
+    right = np.where(np.less(x, 0), np.nan, x)
+    return -np.exp(i * right * right), -2 * i * right * y[1] - np.exp(-0.25 * i * np.pi) / np.sqrt(np.pi)

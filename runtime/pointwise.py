@@ -45,9 +45,10 @@ def is_real_or_complex(x: Any) -> bool:
 
 def bars(partials: Sequence[Partial], args: Any, y: Any, y_bar: Any, needs: Any) -> tuple[Any, ...]:
     """The cotangents of the operands `args` of an elementwise function with the result `y`."""
+    operands = [np.asarray(x)[()] if type(x) in (float, complex) else x for x in args]  # dividing by 0 raises nothing
     with np.errstate(all="ignore"):
         return tuple(
-            as_given(fit(_against(y_bar, slope(partial, args, y)), shape(x)), x)
+            as_given(fit(_against(y_bar, slope(partial, operands, y)), shape(x)), x)
             if callable(partial) and wanted and is_real_or_complex(x)
             else None
             for partial, x, wanted in zip(partials, args, needs, strict=True)
