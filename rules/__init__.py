@@ -46,4 +46,5 @@ if hasattr(np, "cumulative_sum"):
 later("statistics", "adcompiler.rules.statisticsmodule")
 later("scipy.integrate", "adcompiler.rules.integrate")
 later("scipy.special", "adcompiler.rules.special")
+later("scipy.stats", "adcompiler.rules.stats")
 later("scipy.optimize", "adcompiler.rules.optimize")

@@ -5,7 +5,7 @@ The result is stacked along the first axis by the order of the derivative, up to
 
 from scipy import special
 
-from adcompiler.rules.registry import rrule
+from adcompiler.rules.registry import lookup, rrule
 from adcompiler.runtime.legendre import gradient_bar, refuse_gradient, stacked_bar
 
 
@@ -91,5 +91,19 @@ def sph_harm_y_all(n, m, theta, phi, *, diff_n=0):
     def pullback(y_bar):
         _, gradient = special.sph_harm_y_all(n, m, theta, phi, diff_n=1)
         return None, None, gradient_bar(y_bar, gradient, 0, theta), gradient_bar(y_bar, gradient, 1, phi), None
+
+    return y, pullback
+
+
+MULTIPLE = type(special.legendre_p)
+
+
+@rrule(MULTIPLE.__call__, accepts=(MULTIPLE,))
+def call(self, *args, **kwargs):
+    """Of any of these, where only its class is known."""
+    y, back = lookup(self)[0].function(*args, **kwargs)
+
+    def pullback(y_bar):
+        return None, back(y_bar)[: len(args)], dict.fromkeys(kwargs)
 
     return y, pullback

@@ -20,7 +20,7 @@ def half_difference(f: Family, order: Any, z: Any) -> Any:
 
 
 def half_sum(f: Family, order: Any, z: Any) -> Any:
-    """Half the sum of the functions one order below and above: the derivative of I, and minus that of K (DLMF 10.29)."""
+    """Half the sum of the functions one order below and above: the derivative of I; of K minus that (DLMF 10.29.1)."""
     return 0.5 * (f(order - 1, z) + f(order + 1, z))
 
 
