@@ -14,7 +14,7 @@ from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.rules.stats_families import CONTINUOUS, DISCRETE
 from adcompiler.runtime import distributions as slopes
 from adcompiler.runtime.callbacks import taken
-from adcompiler.runtime.distributions import Family, cotangents, evaluation
+from adcompiler.runtime.distributions import Family, cotangents, evaluation, kept, released
 from adcompiler.runtime.errors import NoRuleError
 
 CONTINUOUS_FROZEN = type(stats.norm())
@@ -71,8 +71,10 @@ def of_frozen(function: Any) -> None:
 
         def pullback(y_bar: Any) -> Any:
             x_bar, args_bar, kwds_bar = cotangents(e, method, y, y_bar, self.args, self.kwds)
-            kept = {"args": args_bar, "kwds": kwds_bar} if needs[0] else None
-            return kept, (x_bar,) * len(x)
+            if not needs[0]:
+                return None, (x_bar,) * len(x)
+            named = {name: kept(bar) for name, bar in kwds_bar.items()}
+            return {"args": tuple(map(kept, args_bar)), "kwds": named}, (x_bar,) * len(x)
 
         return y, pullback
 
@@ -88,7 +90,8 @@ def freezing(dist: Any) -> Any:
 
         def pullback(y_bar: Any) -> Any:
             args_bar, kwds_bar = taken(y_bar, ("args", "kwds"), vars(y), f"stats.{dist.name}")
-            return args_bar or (None,) * len(args), kwds_bar or dict.fromkeys(kwds)
+            named = {name: released(bar) for name, bar in (kwds_bar or dict.fromkeys(kwds)).items()}
+            return tuple(map(released, args_bar or (None,) * len(args))), named
 
         return y, pullback
 

@@ -15,12 +15,14 @@ from adcompiler.runtime.moments import (
     weight_bar,
     zscore_bar,
 )
+from adcompiler.runtime.pointwise import refuse_complex, refuse_parameters
 
 # Means
 
 
 @rrule(stats.gmean)
 def gmean(a, axis=0, dtype=None, weights=None, *, keepdims=False):
+    refuse_complex("gmean", (a, weights))
     y = stats.gmean(a, axis, dtype, weights, keepdims=keepdims)
 
     def pullback(y_bar):
@@ -37,6 +39,7 @@ def gmean(a, axis=0, dtype=None, weights=None, *, keepdims=False):
 
 @rrule(stats.hmean)
 def hmean(a, axis=0, dtype=None, *, weights=None, keepdims=False):
+    refuse_complex("hmean", (a, weights))
     y = stats.hmean(a, axis, dtype, weights=weights, keepdims=keepdims)
 
     def pullback(y_bar):
@@ -51,10 +54,10 @@ def hmean(a, axis=0, dtype=None, *, weights=None, keepdims=False):
     return y, pullback
 
 
-@rrule(stats.pmean, flat=("p",))
+@rrule(stats.pmean)
 def pmean(a, p, *, axis=0, dtype=None, weights=None, keepdims=False, needs):
-    if needs[1]:
-        return NotImplemented
+    refuse_parameters("pmean", ("p",), ("it has no rule",), (p,), needs[1:2])
+    refuse_complex("pmean", (a, weights))
     y = stats.pmean(a, p, axis=axis, dtype=dtype, weights=weights, keepdims=keepdims)
 
     def pullback(y_bar):
@@ -75,6 +78,7 @@ def pmean(a, p, *, axis=0, dtype=None, weights=None, keepdims=False, needs):
 
 @rrule(stats.sem)
 def sem(a, axis=0, ddof=1, *, keepdims=False):
+    refuse_complex("sem", (a,))
     y = stats.sem(a, axis, ddof, keepdims=keepdims)
 
     def pullback(y_bar):
@@ -85,6 +89,7 @@ def sem(a, axis=0, ddof=1, *, keepdims=False):
 
 @rrule(stats.variation)
 def variation(a, axis=0, *, ddof=0, keepdims=False):
+    refuse_complex("variation", (a,))
     y = stats.variation(a, axis, ddof=ddof, keepdims=keepdims)
 
     def pullback(y_bar):
@@ -95,6 +100,7 @@ def variation(a, axis=0, *, ddof=0, keepdims=False):
 
 @rrule(stats.skew)
 def skew(a, axis=0, bias=True, *, keepdims=False):
+    refuse_complex("skew", (a,))
     y = stats.skew(a, axis, bias, keepdims=keepdims)
 
     def pullback(y_bar):
@@ -105,6 +111,7 @@ def skew(a, axis=0, bias=True, *, keepdims=False):
 
 @rrule(stats.kurtosis)
 def kurtosis(a, axis=0, fisher=True, bias=True, *, keepdims=False):
+    refuse_complex("kurtosis", (a,))
     y = stats.kurtosis(a, axis, fisher, bias, keepdims=keepdims)
 
     def pullback(y_bar):
@@ -115,6 +122,7 @@ def kurtosis(a, axis=0, fisher=True, bias=True, *, keepdims=False):
 
 @rrule(stats.zscore, result="fresh", kind="like")
 def zscore(a, axis=0, ddof=0):
+    refuse_complex("zscore", (a,))
     y = stats.zscore(a, axis, ddof)
 
     def pullback(y_bar):

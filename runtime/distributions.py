@@ -16,7 +16,7 @@ from adcompiler.runtime.elementary import multiply_strong
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.pointwise import is_real_or_complex
 from adcompiler.runtime.shapes import fit, shape
-from adcompiler.runtime.tangents import Thunk
+from adcompiler.runtime.tangents import Thunk, unthunk
 from adcompiler.runtime.ufuncs import as_given
 
 Slope = Callable[..., Any]
@@ -252,6 +252,36 @@ def entropy_slope(e: Evaluation, name: str, out: Any) -> Any:
 
 
 # Cotangents
+
+
+class Lost:
+    """The cotangent of a parameter without derivative, which a frozen distribution keeps: an error if it is wanted."""
+
+    __slots__ = ("error",)
+
+    def __init__(self, error: NoRuleError) -> None:
+        self.error = error
+
+    def __add__(self, other: Any) -> Lost:
+        return self
+
+    __radd__ = __add__
+
+    def wanted(self) -> Any:
+        raise self.error
+
+
+def kept(bar: Any) -> Any:
+    """A cotangent for a frozen distribution to keep, where it is not known yet whether it is wanted."""
+    try:
+        return unthunk(bar)
+    except NoRuleError as error:
+        return Lost(error)
+
+
+def released(bar: Any) -> Any:
+    """A cotangent that a frozen distribution has kept, for the call that made it."""
+    return Thunk(bar.wanted) if isinstance(bar, Lost) else bar
 
 
 def cotangents(e: Evaluation, slope: Slope, out: Any, y_bar: Any, args: Any, kwds: dict[str, Any]) -> tuple[Any, ...]:

@@ -110,14 +110,14 @@ def _deviations(a: Any, axis: Any) -> Any:
     return a - np.mean(a, axis=axis, keepdims=True)
 
 
-def _length(a: Any, axis: Any) -> int:
-    """The number of elements that a reduction over `axis` takes together."""
+def _length(a: Any, axis: Any) -> Any:
+    """The number of elements that a reduction over `axis` takes together, by which one can divide where it is 0."""
     whole = shape(a)
     axes = range(len(whole)) if axis is None else axis if isinstance(axis, tuple) else (axis,)
     count = 1
     for i in axes:
         count *= whole[i]
-    return count
+    return np.float64(count)
 
 
 def _kept(y: Any, a: Any, axis: Any, keepdims: bool) -> Any:

@@ -138,7 +138,14 @@ def test_frozen_distributions():
     check_gradient(lambda x, m: np.sum(norm(loc=m).pdf(x)), x, m)
     check_gradient(lambda x, m: np.sum(norm.freeze(m).sf(x)), x, m)
     check_gradient(lambda m: stats.poisson(m).logpmf(3) + stats.poisson(mu=m).pmf(2), m)
-    check_gradient(lambda x, m: np.sum(stats.t(3.5, loc=m).logcdf(x)), x, m)  # 3.5 is constant
+
+    def of_location(x, m):
+        d = stats.t(3.5, loc=m)  # 3.5 is constant, and has no derivative
+        return np.sum(d.logcdf(x)) + np.sum(d.sf(x)) * d.pdf(0.1)
+
+    check_gradient(of_location, x, m)
+    with pytest.raises(NoRuleError, match="in df"):
+        gradient(lambda df: stats.t(df).cdf(0.3))(3.5)
     fixed = stats.gamma(2.5, scale=2.0)
     check_gradient(lambda x: np.sum(fixed.logpdf(x * x)) + fixed.cdf(x[2]) + fixed.isf(0.3), x)
 
