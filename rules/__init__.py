@@ -3,6 +3,7 @@
 import numpy as np
 
 from adcompiler.rules import axes as axes
+from adcompiler.rules import callbacks as callbacks
 from adcompiler.rules import cmathmodule as cmathmodule
 from adcompiler.rules import conversions as conversions
 from adcompiler.rules import counting as counting
@@ -10,6 +11,7 @@ from adcompiler.rules import covariance as covariance
 from adcompiler.rules import diagonals as diagonals
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
+from adcompiler.rules import emath as emath
 from adcompiler.rules import factorisations as factorisations
 from adcompiler.rules import fourier as fourier
 from adcompiler.rules import grids as grids
@@ -42,7 +44,10 @@ from adcompiler.rules.registry import later
 
 if hasattr(np, "cumulative_sum"):
     from adcompiler.rules import cumulative as cumulative
+if hasattr(np, "matvec"):
+    from adcompiler.rules import matvec as matvec
 
+later("cupy", "adcompiler.rules.cupy")
 later("statistics", "adcompiler.rules.statisticsmodule")
 later("scipy.integrate", "adcompiler.rules.integrate")
 later("scipy.special", "adcompiler.rules.special")

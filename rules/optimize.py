@@ -21,6 +21,7 @@ from adcompiler.runtime.solutions import (
     minimum,
     nonnegative_bar,
     refuse_active_bounds,
+    search_tolerance,
     system_root,
     zero_in,
     zero_of,
@@ -37,7 +38,7 @@ refused(
 )
 
 
-@rrule(optimize.Bounds, kind="any")
+@rrule(optimize.Bounds, result="fresh", kind="unknown")
 def bounds(lb=-np.inf, ub=np.inf, keep_feasible=False):
     y = optimize.Bounds(lb, ub, keep_feasible)
 
@@ -51,7 +52,7 @@ def bounds(lb=-np.inf, ub=np.inf, keep_feasible=False):
 # One equation with one unknown
 
 
-@rrule(optimize.brentq, kind="any", accepts=(object,))
+@rrule(optimize.brentq, result="fresh", kind="unknown", accepts=(object,))
 def brentq(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
     y = optimize.brentq(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
     back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "brentq")
@@ -63,7 +64,7 @@ def brentq(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=Fals
     return y, pullback
 
 
-@rrule(optimize.brenth, kind="any", accepts=(object,))
+@rrule(optimize.brenth, result="fresh", kind="unknown", accepts=(object,))
 def brenth(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
     y = optimize.brenth(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
     back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "brenth")
@@ -75,7 +76,7 @@ def brenth(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=Fals
     return y, pullback
 
 
-@rrule(optimize.ridder, kind="any", accepts=(object,))
+@rrule(optimize.ridder, result="fresh", kind="unknown", accepts=(object,))
 def ridder(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
     y = optimize.ridder(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
     back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "ridder")
@@ -87,7 +88,7 @@ def ridder(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=Fals
     return y, pullback
 
 
-@rrule(optimize.bisect, kind="any", accepts=(object,))
+@rrule(optimize.bisect, result="fresh", kind="unknown", accepts=(object,))
 def bisect(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
     y = optimize.bisect(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
     back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "bisect")
@@ -99,7 +100,7 @@ def bisect(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=Fals
     return y, pullback
 
 
-@rrule(optimize.toms748, kind="any", accepts=(object,))
+@rrule(optimize.toms748, result="fresh", kind="unknown", accepts=(object,))
 def toms748(f, a, b, args=(), k=1, xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
     y = optimize.toms748(f, a, b, args, k, xtol, rtol, maxiter, full_output, disp)
     back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "toms748")
@@ -111,7 +112,7 @@ def toms748(f, a, b, args=(), k=1, xtol=XTOL, rtol=RTOL, maxiter=100, full_outpu
     return y, pullback
 
 
-@rrule(optimize.newton, kind="any", accepts=(object,))
+@rrule(optimize.newton, result="fresh", kind="unknown", accepts=(object,))
 def newton(
     func,
     x0,
@@ -138,7 +139,7 @@ def newton(
     return y, pullback
 
 
-@rrule(optimize.root_scalar, kind="any", accepts=(object,))
+@rrule(optimize.root_scalar, result="fresh", kind="unknown", accepts=(object,))
 def root_scalar(
     f,
     args=(),
@@ -169,7 +170,7 @@ def root_scalar(
 # Systems
 
 
-@rrule(optimize.root, kind="any", accepts=(object,))
+@rrule(optimize.root, result="fresh", kind="unknown", accepts=(object,))
 def root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, options=None, *, needs, config):
     y = optimize.root(fun, x0, args, method, jac, tol, callback, options)
     back = system_root(Callback(config, fun, args, (needs[0], needs[2])), y.x, several=jac is True)
@@ -181,7 +182,7 @@ def root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, opt
     return y, pullback
 
 
-@rrule(optimize.fsolve, kind="any", accepts=(object,))
+@rrule(optimize.fsolve, result="fresh", kind="unknown", accepts=(object,))
 def fsolve(
     func,
     x0,
@@ -210,7 +211,7 @@ def fsolve(
     return y, pullback
 
 
-@rrule(optimize.fixed_point, kind="any", accepts=(object,))
+@rrule(optimize.fixed_point, result="fresh", kind="unknown", accepts=(object,))
 def fixed_point(func, x0, args=(), xtol=1e-8, maxiter=500, method="del2", *, needs, config):
     y = optimize.fixed_point(func, x0, args, xtol, maxiter, method)
     back = system_root(Callback(config, func, args, (needs[0], needs[2])), y, shift=1.0)
@@ -225,7 +226,7 @@ def fixed_point(func, x0, args=(), xtol=1e-8, maxiter=500, method="del2", *, nee
 # Minima
 
 
-@rrule(optimize.minimize, kind="any", accepts=(object,))
+@rrule(optimize.minimize, result="fresh", kind="unknown", accepts=(object,))
 def minimize(
     fun,
     x0,
@@ -267,12 +268,12 @@ def minimize(
     return y, pullback
 
 
-@rrule(optimize.minimize_scalar, kind="any", accepts=(object,))
+@rrule(optimize.minimize_scalar, result="fresh", kind="unknown", accepts=(object,))
 def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=None, options=None, *, needs, config):
     """As `minimize`; the bounds are of the search, and a minimum at one of them does not move."""
     y = optimize.minimize_scalar(fun, bracket, bounds, args, method, tol, options)
     low, high = (-np.inf, np.inf) if bounds is None else bounds
-    free = between(y.x, low, high, min(2 * (options or {}).get("xatol", tol or 1e-5), 0.01 * (high - low)))
+    free = between(y.x, low, high, search_tolerance(options, tol, y.x, low, high))
     refuse_active_bounds(needs[2], free, "minimize_scalar")
     back = minimum(Callback(config, fun, args, (needs[0], needs[3])), None, y, free, "minimize_scalar")
 
@@ -286,7 +287,7 @@ def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=No
 # Least squares
 
 
-@rrule(optimize.least_squares, kind="any", accepts=(object,))
+@rrule(optimize.least_squares, result="fresh", kind="unknown", accepts=(object,))
 def least_squares(
     fun,
     x0,
@@ -336,7 +337,7 @@ def least_squares(
     return y, pullback
 
 
-@rrule(optimize.curve_fit, kind="any", accepts=(object,))
+@rrule(optimize.curve_fit, result="fresh", kind="unknown", accepts=(object,))
 def curve_fit(
     f,
     xdata,

@@ -101,7 +101,7 @@ def outer_rule(ufunc: Any) -> Any:
 def reduce_rule(ufunc: Any) -> Any:
     """The rule of ``ufunc.reduce(array, axis, dtype, out, keepdims, initial, where)``."""
 
-    def reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=ABSENT, where=True, *, needs=None):  # type: ignore[no-untyped-def]
+    def reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=ABSENT, where=True, *, needs=None):
         refuse_writing(f"{ufunc.__name__}.reduce", out)
         keywords = {} if initial is ABSENT else {"initial": initial}
         if where is not True:
@@ -121,7 +121,7 @@ def reduce_rule(ufunc: Any) -> Any:
 def accumulate_rule(ufunc: Any) -> Any:
     """The rule of ``ufunc.accumulate(array, axis, dtype, out)``."""
 
-    def accumulate(array, axis=0, dtype=None, out=None, *, needs=None):  # type: ignore[no-untyped-def]
+    def accumulate(array, axis=0, dtype=None, out=None, *, needs=None):
         refuse_writing(f"{ufunc.__name__}.accumulate", out)
         y = ufunc.accumulate(array, axis=axis, dtype=dtype)
 
@@ -137,7 +137,7 @@ def accumulate_rule(ufunc: Any) -> Any:
 def reduceat_rule(ufunc: Any) -> Any:
     """The rule of ``ufunc.reduceat(array, indices, axis, dtype, out)``."""
 
-    def reduceat(array, indices, axis=0, dtype=None, out=None, *, needs=None):  # type: ignore[no-untyped-def]
+    def reduceat(array, indices, axis=0, dtype=None, out=None, *, needs=None):
         refuse_writing(f"{ufunc.__name__}.reduceat", out)
         y = ufunc.reduceat(array, indices, axis=axis, dtype=dtype)
 
@@ -164,8 +164,8 @@ def given(keywords: dict[str, Any], out: Any) -> dict[str, Any]:
 
 def options(keywords: dict[str, Any]) -> tuple[Any, Any, str]:
     """What the derivative depends on: where, dtype and casting."""
-    where, dtype, casting = (keywords.get(name, DEFAULTS[name]) for name in ("where", "dtype", "casting"))
-    return where, dtype, casting
+    found: dict[str, Any] = {**DEFAULTS, **keywords}
+    return found["where"], found["dtype"], found["casting"]
 
 
 def positional(names: Any) -> list[inspect.Parameter]:
@@ -182,8 +182,7 @@ def signed(function: Any, operands: list[inspect.Parameter]) -> Any:
 
 # Registration
 
-# The ufuncs whose folds have a rule. NumPy 2 computes np.power.reduce and np.arctan2.reduce wrongly on contiguous
-# arrays.
+# The ufuncs whose folds have a rule. NumPy computes np.power.reduce and np.arctan2.reduce of contiguous arrays wrongly.
 FOLDED = (
     *(np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.fmax, np.fmin),
     *(np.logaddexp, np.logaddexp2, np.hypot),
@@ -229,7 +228,9 @@ def add_rules(ufunc: Any) -> None:
         return
     rrule(ufunc.outer, result="fresh", kind="tuple" if ufunc.nout > 1 else "ufunc")(outer_rule(ufunc))
     if ufunc not in FOLDED:
-        refused(*methods[1:], why=NOT_ASSOCIATIVE)
+        for method in methods[1:]:
+            if refusal(method) is None:
+                refused(method, why=NOT_ASSOCIATIVE)
         return
     for key, make in zip(methods[1:], METHODS.values(), strict=True):
         result, kind = RESULTS[key.__name__]

@@ -16,21 +16,30 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.containers import one_item
-from adcompiler.runtime.domain import NUMBERS, foreign_module, gives_way, is_domain, is_plain_container
+from adcompiler.runtime.domain import (
+    NUMBERS,
+    array_member,
+    foreign_module,
+    gives_way,
+    is_domain,
+    is_plain_container,
+    unwrapped,
+)
 from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.members import (
     ABSENT,
     has_plain_fields,
     is_constant_of_class,
     is_field,
+    is_item_as_attribute,
     is_named_tuple,
     member,
 )
 from adcompiler.runtime.missing import no_rule, refused_call
 from adcompiler.runtime.moves import moved
-from adcompiler.runtime.ruling import aligned, first_that_takes, options_of
-from adcompiler.runtime.tangents import Thunk
+from adcompiler.runtime.ruling import aligned, cotangents_of, first_that_takes, options_of, value_and_pullback
 from adcompiler.runtime.text import CARRIERS, TEXT, makes_text, refuse_text
+from adcompiler.runtime.walk import is_array
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
 _lookup: Callable[[Any, tuple[type, ...]], tuple[Any, ...]]
@@ -89,7 +98,7 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
     count = 1 + len(args) + len(kwargs)
     if not any(wanted):
         return _plain(f, count)
-    f = getattr(f, "__adcompiler_function__", f)
+    f = unwrapped(f)
     if f is getattr:
         return _attribute(*args)
     for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
@@ -98,8 +107,8 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
     owner = getattr(f, "__self__", None)
     if isinstance(f, types.BuiltinMethodType) and isinstance(owner, TEXT):
         return _plain(f, count)  # text that is made of text
-    if isinstance(f, types.BuiltinMethodType) and isinstance(owner, np.ndarray | np.generic):
-        key = getattr(np.ndarray, f.__name__, f)
+    if isinstance(f, types.BuiltinMethodType) and is_array(owner):
+        key = array_member(f.__name__) or f
         return _without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
     if isinstance(f, types.BuiltinMethodType) and type(owner) in (list, tuple, dict):
         found = _method(owner, f.__name__, wanted)
@@ -113,6 +122,8 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
             return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
         if has_plain_fields(type(f)) and isinstance(called, types.FunctionType) and not foreign_module(called):
             return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
+        if _refusal(called):
+            raise no_rule(called, [], _refusal(called))
         captures = isinstance(f, types.FunctionType) and not all(map(_is_constant, f.__closure__ or ()))
         made = isinstance(f, type) and has_plain_fields(f)
         if (captures and wanted[0]) or made or isinstance(f, functools.partial):
@@ -171,10 +182,11 @@ def _attribute(obj: Any, name: str) -> Resolved:
         return Resolved(
             lambda obj, name: inner.forward(obj, position), lambda saved, y_bar: (None, *inner.backward(saved, y_bar))
         )
-    if isinstance(obj, np.ndarray | np.generic | float | complex):
-        return _from_object(_by_key(getattr(np.ndarray, name, None), (True,), (obj,), {}))
+    if isinstance(obj, float | complex) or is_array(obj):
+        key = array_member(name)
+        return _plain(getattr, 3) if _is_inert(key) else _from_object(_by_key(key, (True,), (obj,), {}))
     found = member(cls, name)
-    if found is ABSENT and isinstance(obj, dict) and is_plain_container(obj) and getattr(obj, name) is obj.get(name):
+    if is_item_as_attribute(obj, name, found):
         return Resolved(_load, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))
     if not has_plain_fields(cls):
         raise no_rule(getattr, [obj])
@@ -397,8 +409,8 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
                 raise refused_call(key, error) from None
             found = rule.function(*bound.args, **bound.kwargs, **options_of(rule, wanted, args, kwargs, resolve_value))
             if found is not NotImplemented:
-                y, pullback = found
-                return y, (pullback, rule.signature, args, kwargs)
+                y, pullback = value_and_pullback(rule, found)
+                return y, (pullback, rule, args, kwargs)
         if isinstance(key, types.FunctionType) and not foreign_module(key):
             source = _by_source(key, wanted, args, kwargs)
             y, saved = source.forward(*args, **kwargs)
@@ -406,15 +418,12 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
         raise no_rule(key, [])
 
     def backward(saved: Any, y_bar: Any) -> Any:
-        pullback, signature, args, kwargs = saved
+        pullback, rule, args, kwargs = saved
         if y_bar is None:
             return (None,) * len(wanted)
-        if signature is None:
+        if rule is None:
             return pullback(args, y_bar)
-        cotangents = pullback(y_bar)
-        if isinstance(cotangents, Thunk):
-            cotangents = cotangents.value()
-        return aligned(signature, cotangents, wanted, args, kwargs)
+        return aligned(rule.signature, cotangents_of(rule, pullback, y_bar), wanted, args, kwargs)
 
     return Resolved(forward, backward, ruled=True)
 

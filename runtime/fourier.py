@@ -12,7 +12,7 @@ import numpy as np
 from adcompiler.runtime.shapes import Shape, conj, real, zeros
 
 # The scaling that makes the transform in the other direction the adjoint.
-_OTHER_NORM = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+_OTHER_NORM: dict[Any, Any] = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 # (axis, length before the transform, length that is transformed)
 Step = tuple[int, int, int]

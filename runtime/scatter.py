@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import library, like_of
 from adcompiler.runtime.facts import is_basic, is_mask
 from adcompiler.runtime.shapes import Shape, broadcast, zeros
 
@@ -56,6 +57,9 @@ def _is_injective(index: Any) -> bool:
 
 def _add_repeated(buffer: Any, index: Any, y_bar: Any) -> None:
     """Add at an index that may name an element several times."""
+    if like_of(buffer) is not None:
+        _add_on_device(buffer, index, y_bar)
+        return
     many = type(y_bar) is np.ndarray and y_bar.size > _FEW
     if many and type(buffer) is np.ndarray and buffer.ndim > 1 and buffer.flags.c_contiguous:
         leading = _leading_integers(index)
@@ -65,6 +69,15 @@ def _add_repeated(buffer: Any, index: Any, y_bar: Any) -> None:
             np.add.at(buffer.reshape(-1), positions.ravel(), broadcast(y_bar, positions.shape).ravel())
             return
     np.add.at(buffer, index, y_bar)
+
+
+def _add_on_device(buffer: Any, index: Any, y_bar: Any) -> None:
+    """Add to an array on a device, whose library adds real numbers only."""
+    if buffer.dtype.kind == "c":
+        _add_on_device(buffer.real, index, np.real(y_bar))
+        _add_on_device(buffer.imag, index, np.imag(y_bar))
+    else:
+        library(buffer).add.at(buffer, index, y_bar)
 
 
 def _leading_integers(index: Any) -> list[Any] | None:

@@ -17,7 +17,7 @@ from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.changes import CONCATENATE, METHODS
 from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.held import as_it_was, entries, hold, is_place
-from adcompiler.runtime.members import ABSENT, has_plain_fields, is_field, member
+from adcompiler.runtime.members import ABSENT, has_plain_fields, is_field, is_item_as_attribute, member
 from adcompiler.runtime.moved import CONTAINERS, Operation
 from adcompiler.runtime.places import LOAD_ATTRIBUTE, LOAD_ITEM
 from adcompiler.runtime.tangents import accumulate
@@ -43,6 +43,8 @@ def resolve_tracked(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any)
     if inner.source is not None:
         function, flags, first = inner.source
         return _of_source(function, flags, first, count)
+    if owner is None:
+        owner = f.__self__ if isinstance(f, types.MethodType) else f
     return _of_rule(inner, owner)
 
 
@@ -62,13 +64,19 @@ def _attribute(obj: Any, name: str) -> dynamic.Resolved:
     """`getattr(obj, name)`: a read of a place, a property, or what has no derivative of its own."""
     cls = type(obj)
     found = member(cls, name)
+    if is_item_as_attribute(obj, name, found):
+        inner = dynamic.resolve((False, True, False), getattr, obj, name)
+        held = hold(obj)
+        return dynamic.Resolved(
+            inner.forward, lambda saved, y_bar, bars: (None, bars.give(held, inner.backward(saved, y_bar)[1]), None)
+        )
     if is_place(obj) and is_field(obj, name):
         return _of_operation(LOAD_ATTRIBUTE, None, 3)
     if isinstance(found, property) and found.fget is not None:
         return _of_getter(found.fget, ())
     if found is ABSENT and has_plain_fields(cls) and member(cls, "__getattr__") is not ABSENT:
         return _of_getter(member(cls, "__getattr__"), (name,))
-    if is_place(obj):
+    if is_place(obj) and has_plain_fields(cls):
         return dynamic.Resolved(lambda obj, name: (getattr(obj, name), None), lambda saved, y_bar, bars: (None,) * 3)
     inner = dynamic.resolve((False, True, False), getattr, obj, name)
     return dynamic.Resolved(inner.forward, lambda saved, y_bar, bars: inner.backward(saved, y_bar))
@@ -126,7 +134,7 @@ def _of_source(function: Any, wanted: Any, first: tuple[Any, ...], count: int) -
 
 
 def _of_rule(inner: dynamic.Resolved, owner: Any) -> dynamic.Resolved:
-    """A rule, or an operation on a container as a whole: these know cotangents by value only.
+    """A rule, or an operation on a container as a whole: these know cotangents by value only, also that of `owner`.
 
     A rule may keep its arguments, and is given flat containers as they are now; whatever takes apart a container gets
     itself, since what comes out of it must be the objects that are in it.

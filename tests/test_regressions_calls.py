@@ -69,7 +69,7 @@ def into_a_method_of_a_dict(x):
 
 
 def into_a_function_without_rule(x):
-    return np.sum(np.unwrap(p=x))  # refused
+    return np.sum(np.ma.median(a=x))  # refused
 
 
 def into_an_output(x):

@@ -1,0 +1,89 @@
+"""No rule waits for the device, except those that are listed here with a reason.
+
+The host waits when something is copied to it: `get`, `item`, `float`, `bool`, `int`, an index or `tolist`. In host
+memory every such copy goes through one function, which counts. What the function itself waits for is not the rule's.
+"""
+
+import collections
+
+import numpy as np
+import pytest
+
+from adcompiler.rulecheck import applied
+from adcompiler.rules.registry import key_name
+from adcompiler.runtime.tangents import unthunk
+from adcompiler.vectors import random_like
+from tests.hostcupy.arrays import on_device
+from tests.hostcupy.calls import NOT_YET, calls
+from tests.hostcupy.install import install
+from tests.rules.test_inlined import applied_to, called, value
+
+_AGAIN = "the function itself waits for the number of elements that it picks, and so does its adjoint"
+_LOOK = "an error for singular values cannot be raised without looking at them"
+WAITS = {
+    "operator.getitem": _AGAIN,
+    "numpy.compress": _AGAIN,
+    "ndarray.compress": _AGAIN,
+    "numpy.extract": _AGAIN,
+    "numpy.delete": _AGAIN,
+    "numpy.repeat": _AGAIN,
+    "numpy.linalg.eigh": _LOOK,
+    "numpy.linalg.svd": _LOOK,
+    "numpy.linalg.det": "the singular values of a well conditioned matrix would cost more than the look",
+    "numpy.cumprod": "the recurrence that is right for zeros takes a kernel for each element",
+    "ndarray.cumprod": "the recurrence that is right for zeros takes a kernel for each element",
+}
+
+BY_KEY = collections.defaultdict(list)
+for found in calls():
+    if found.device.key is found.case.key or getattr(found.case.key, "__objclass__", None) is not None:
+        BY_KEY[key_name(found.case.key)].append(found)
+
+
+@pytest.fixture
+def host(pytestconfig):
+    if pytestconfig.option.markexpr == "gpu":
+        pytest.skip("copies to the host are counted in host memory")
+    return install()
+
+
+def count(host, function):
+    """How often the host waits in a call, its value, and where."""
+    host.waits.clear()
+    result = function()
+    ours = ("/runtime/", "/rules/")
+    stacks = [[f for f in stack if any(part in f.filename for part in ours)] for stack in host.waits]
+    return len(host.waits), result, [f"{s[-1].filename}:{s[-1].lineno}: {s[-1].line}" for s in stacks if s]
+
+
+@pytest.mark.parametrize("name", sorted(BY_KEY.keys() - NOT_YET.keys()))
+def test_waiting(host, name):
+    """The forward part and the pullback of each case wait no more often than the function does."""
+    more = {}
+    for call in BY_KEY[name]:
+        if call.not_taken() is not None:
+            continue
+        own, _, _ = count(host, lambda call=call: value(call.device))
+        y_bar, _ = called(applied_to(call.case), lambda y: random_like(y, np.random.default_rng(5)))
+        y_bar = on_device(y_bar)
+
+        def forward_and_back(call=call, y_bar=y_bar):
+            return unthunk(applied(call.device.key, call.device.args, call.device.kwargs, "").pullback(y_bar))
+
+        times, _, where = count(host, forward_and_back)
+        if times > 2 * own:  # once for the value that is expected, once in the rule
+            more[str(call)] = where
+    if name in WAITS:
+        assert more, f"{name} waits no longer: take it out of the list"
+    else:
+        assert not more, more
+
+
+def test_a_wait_is_seen(host):
+    """The counter counts."""
+    import cupy
+
+    x = cupy.ones(())
+    for wait in (x.get, x.item, x.tolist, lambda: float(x), lambda: bool(x), lambda: int(x), lambda: cupy.asnumpy(x)):
+        assert count(host, wait)[0] == 1, wait
+    assert count(host, lambda: cupy.sum(x + 1).reshape(1))[0] == 0
