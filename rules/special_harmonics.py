@@ -71,7 +71,7 @@ def sph_legendre_p_all(n, m, theta, *, diff_n=0):
     return y, pullback
 
 
-@rrule(special.sph_harm_y, kind="any")
+@rrule(special.sph_harm_y, kind="unknown")
 def sph_harm_y(n, m, theta, phi, *, diff_n=0):
     refuse_gradient("sph_harm_y", diff_n)
     y = special.sph_harm_y(n, m, theta, phi)
@@ -83,7 +83,7 @@ def sph_harm_y(n, m, theta, phi, *, diff_n=0):
     return y, pullback
 
 
-@rrule(special.sph_harm_y_all, kind="any")
+@rrule(special.sph_harm_y_all, kind="unknown")
 def sph_harm_y_all(n, m, theta, phi, *, diff_n=0):
     refuse_gradient("sph_harm_y_all", diff_n)
     y = special.sph_harm_y_all(n, m, theta, phi)

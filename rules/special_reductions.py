@@ -22,7 +22,7 @@ def logsumexp(a, axis=None, *, keepdims=False):
     return y, pullback
 
 
-@rrule(special.logsumexp, kind="any", general=True)
+@rrule(special.logsumexp, kind="unknown", general=True)
 def logsumexp_general(a, axis=None, b=None, keepdims=False, return_sign=False):
     """With weights, of which a sum may be negative: then the logarithm of its size, and its sign."""
     refuse_complex_sign(a, b, return_sign)

@@ -151,10 +151,10 @@ for _owner, _names in (
 # the method.
 
 for _dist in dict.fromkeys(value for value in vars(stats).values() if isinstance(value, GENERIC)):
-    rrule(_dist, kind="any")(freezing(_dist))
+    rrule(_dist, kind="unknown")(freezing(_dist))
 
 
-@rrule(GENERIC.__call__, GENERIC.freeze, kind="any", accepts=(GENERIC,))
+@rrule(GENERIC.__call__, GENERIC.freeze, kind="unknown", accepts=(GENERIC,))
 def freeze(self, *args, **kwds):
     y, pullback = freezing(self)(*args, **kwds)
     return y, lambda y_bar: (None, *pullback(y_bar))

@@ -133,7 +133,7 @@ def zscore(a, axis=0, ddof=0):
 
 # Ranks and counts
 
-non_differentiable(*present("rankdata relfreq cumfreq tiecorrect find_repeats mode", stats), kind="any")
+non_differentiable(*present("rankdata relfreq cumfreq tiecorrect find_repeats mode", stats), kind="unknown")
 
 # Other functions of data
 

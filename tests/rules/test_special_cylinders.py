@@ -91,7 +91,7 @@ if hasattr(special, "legendre_p"):
             case(f, 3, 2, positive(2, 3), positive(3), real_only=True)
             for f in (special.sph_harm_y, special.sph_harm_y_all)
         ),
-        case(type(special.legendre_p).__call__, special.legendre_p, 3, unit(3), diff_n=1),
+        case(type(special.legendre_p).__call__, special.legendre_p, 3, unit(3)),
     ]
 
 ELLIPTIC = [

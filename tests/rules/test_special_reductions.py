@@ -122,6 +122,17 @@ def test_inside_compiled_functions():
     check_gradient(lambda x, y: np.sum(special.beta.outer(x, y)), x, w[[0, 2]])
 
 
+@pytest.mark.skipif(not hasattr(special, "legendre_p"), reason="new in SciPy 1.15")
+def test_functions_that_are_objects():
+    """By the name of the module, where the function is known, and by a name of its own, where only its class is."""
+    legendre, harmonic, x = special.legendre_p, special.sph_harm_y, np.array([0.3, -0.7])
+    check_gradient(lambda x: np.sum(special.legendre_p(3, x, diff_n=1) ** 2), x)
+    check_gradient(lambda x: np.sum(legendre(3, x, diff_n=1) ** 2), x)
+    check_gradient(lambda x: np.sum(np.abs(harmonic(2, 1, x, x) + 0.1) ** 2), x)
+    with pytest.raises(NoRuleError, match="diff_n"):
+        gradient(lambda x: np.real(harmonic(2, 1, x, x, diff_n=1)[0]))(0.3)
+
+
 @pytest.mark.parametrize("function", [special.jv, special.gammainc, special.stdtr, special.eval_legendre])
 def test_parameters_without_closed_form(function):
     """An active order or shape is refused by name; a constant one is not."""
