@@ -40,11 +40,13 @@ def _rule(function: Any, partials: tuple[Any, ...], real: bool) -> Any:
 
         return y, pullback
 
-    taken = next(inspect.signature(p).parameters for p in partials if callable(p))
+    first = next(partial for partial in partials if callable(partial))
+    taken = inspect.signature(first).parameters
     names = [name for name in taken if name != "out"]
     if len(names) != len(partials):
         raise TypeError(f"{function.__name__}: {len(partials)} partials for {', '.join(names)}")
     rule.__name__ = function.__name__
+    rule.written = first  # type: ignore[attr-defined]
     rule.__signature__ = _signature(function, names)  # type: ignore[attr-defined]
     return rule
 

@@ -6,7 +6,7 @@ from scipy import special
 from adcompiler.rules.pointwise import pointwise
 from adcompiler.rules.registry import rrule
 from adcompiler.runtime import specials
-from adcompiler.runtime.counts import comb_slope, multigammaln_slope, perm_slope
+from adcompiler.runtime.counts import binom_slopes, comb_slope, multigammaln_slope, perm_slope
 from adcompiler.runtime.densities import beta_density, gamma_density
 from adcompiler.runtime.gammas import factorial_slope, rgamma_slope, trigamma
 from adcompiler.runtime.shapes import fit, shape
@@ -48,8 +48,8 @@ pointwise(
 )
 pointwise(
     special.binom,
-    lambda x, y, out: out * (specials.psi(x + 1.0) - specials.psi(x - y + 1.0)),
-    lambda x, y, out: out * (specials.psi(x - y + 1.0) - specials.psi(y + 1.0)),
+    lambda x, y, out: binom_slopes(x, y, out)[0],
+    lambda x, y, out: binom_slopes(x, y, out)[1],
 )
 pointwise(
     special.poch,

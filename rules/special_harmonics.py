@@ -104,6 +104,6 @@ def call(self, *args, **kwargs):
     y, back = lookup(self)[0].function(*args, **kwargs)
 
     def pullback(y_bar):
-        return None, back(y_bar)[: len(args)], dict.fromkeys(kwargs)
+        return None, back(y_bar)[: len(args)], dict.fromkeys(kwargs) or None
 
     return y, pullback

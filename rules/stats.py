@@ -19,8 +19,8 @@ from adcompiler.runtime.errors import NoRuleError
 
 CONTINUOUS_FROZEN = type(stats.norm())
 DISCRETE_FROZEN = type(stats.poisson(1.0))
-FROZEN = CONTINUOUS_FROZEN.__mro__[1]
-GENERIC = stats.rv_continuous.__mro__[1]
+FROZEN: Any = CONTINUOUS_FROZEN.__mro__[1]
+GENERIC: Any = stats.rv_continuous.__mro__[1]
 FAMILIES = {type(dist): family for dist, family in (*CONTINUOUS.items(), *DISCRETE.items())}
 
 

@@ -54,7 +54,7 @@ def struve_term(v: Any, x: Any) -> Any:
     return 0.5 * np.power(x / 2, v) * specials.rgamma(v + 1.5) / np.sqrt(np.pi)
 
 
-def over(y: Any, x: Any, limit: float) -> Any:
+def over(y: Any, x: Any, limit: complex) -> Any:
     """``y / x``, and `limit` at 0."""
     origin = np.equal(x, 0)
     return np.where(origin, limit, y / np.where(origin, 1.0, x))

@@ -131,7 +131,7 @@ def pdf_slope(e: Evaluation, name: str, out: Any) -> Any:
 def cdf_slope(e: Evaluation, name: str, out: Any) -> Any:
     """Of the distribution function."""
     if name not in ("x", "loc", "scale"):
-        return e.shape_slope("cdf", name, e.y)
+        return _cdf_shape(e, name)
     return _flow(e, name) * e.call("pdf", e.x)
 
 
@@ -143,14 +143,14 @@ def sf_slope(e: Evaluation, name: str, out: Any) -> Any:
 def logcdf_slope(e: Evaluation, name: str, out: Any) -> Any:
     """Of the logarithm of the distribution function."""
     if name not in ("x", "loc", "scale"):
-        return e.shape_slope("cdf", name, e.y) * np.exp(-out)
+        return _cdf_shape(e, name) * np.exp(-out)
     return _flow(e, name) * _quotient(e, out)
 
 
 def logsf_slope(e: Evaluation, name: str, out: Any) -> Any:
     """Of the logarithm of the survival function."""
     if name not in ("x", "loc", "scale"):
-        return -e.shape_slope("cdf", name, e.y) * np.exp(-out)
+        return -_cdf_shape(e, name) * np.exp(-out)
     return -_flow(e, name) * _quotient(e, out)
 
 
@@ -178,10 +178,21 @@ def _flow(e: Evaluation, name: str) -> Any:
     return np.where(np.isinf(y), 0.0, -y)
 
 
+def _cdf_shape(e: Evaluation, name: str) -> Any:
+    """How the distribution function changes with a shape parameter: not at all outside the support."""
+    low, high = e.dist.support(*e.shapes)
+    return np.where((e.y <= low) | (e.y >= high), 0.0, e.shape_slope("cdf", name, e.y))
+
+
+# The logarithm of a probability beyond which its difference from another has lost all digits but a few.
+_LOST = 1e9
+
+
 def _quotient(e: Evaluation, out: Any) -> Any:
-    """The density over the probability whose logarithm is `out`, and 0 where there is no density."""
+    """The density over the probability whose logarithm is `out`: 0 where there is no density, nan if it is lost."""
     density = e.call("logpdf", e.x)
-    return np.where(np.isneginf(density), 0.0, np.exp(density - out))
+    quotient = np.where(np.abs(out) > _LOST, np.nan, np.exp(density - out))
+    return np.where(np.isneginf(density), 0.0, quotient)
 
 
 def logpmf_slope(e: Evaluation, name: str, out: Any) -> Any:

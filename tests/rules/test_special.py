@@ -44,6 +44,7 @@ GAMMA = [
     case(special.psi, np.array([-3.3 + 0.2j, 20 + 3j, 0.3 - 40j]), id="far from the origin"),
     *(case(special.multigammaln, x, 3) for x in (uniform(1.5, 3.0, 2, 3), 2.5)),
     case(special.binom, uniform(3.0, 5.0, 2, 3), uniform(1.0, 2.5, 3)),
+    *(case(special.binom, x, y) for x, y in ((2.0, 4.0), (3.0, 4.0), (2.5, -2.0), (0.5, 1.5), (1.5, 3.5))),
     *(case(f, uniform(3.0, 5.0, 2, 3), uniform(1.0, 2.5, 3)) for f in (special.comb, special.perm)),
     *(case(special.comb, 5.5, x) for x in (2.0, -1.0, 7.0)),
     case(special.zeta, 3, positive(2, 3)),
@@ -104,14 +105,11 @@ CASES = [
     *(case(f, positive(2, 3), positive(3)) for f in OF_TWO_POSITIVE),
     *(case(f, 0.7, 1.3, id="floats") for f in OF_TWO_POSITIVE),
     *(case(f, complex_normal(2, 3)) for f in COMPLEX),
+    *(case(f.outer, positive(2, 2), positive(3)) for f in (special.beta, special.xlogy)),
+    case(special.gammainc.outer, 2, positive(3)),
     *GAMMA,
     *ELEMENTARY,
     *DISTRIBUTIONS,
-]
-CASES += [
-    case(each.key.outer, *each.args, id="outer")
-    for each in {each.key: each for each in reversed(CASES)}.values()
-    if isinstance(each.key, np.ufunc) and each.key.nin == 2
 ]
 
 

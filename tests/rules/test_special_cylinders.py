@@ -6,6 +6,9 @@ from scipy import special
 
 from adcompiler.testing import case, check_rule, complex_normal, normal, positive, uniform, unit
 
+# Objects that are called cannot be compared by check_rule; test_special_reductions.py has tests for them.
+BY_HAND = {type(special.legendre_p).__call__} if hasattr(special, "legendre_p") else set()
+
 BESSEL = (
     *(special.j0, special.j1, special.y0, special.y1, special.i0, special.i1, special.k0, special.k1),
     *(special.i0e, special.i1e, special.k0e, special.k1e),
@@ -91,7 +94,6 @@ if hasattr(special, "legendre_p"):
             case(f, 3, 2, positive(2, 3), positive(3), real_only=True)
             for f in (special.sph_harm_y, special.sph_harm_y_all)
         ),
-        case(type(special.legendre_p).__call__, special.legendre_p, 3, unit(3)),
     ]
 
 ELLIPTIC = [
@@ -114,11 +116,6 @@ ELLIPTIC = [
 ]
 
 CASES = [*CYLINDERS, *HYPERGEOMETRIC, *POLYNOMIALS, *ELLIPTIC]
-CASES += [
-    case(each.key.outer, *each.args, id="outer")
-    for each in {each.key: each for each in reversed(CASES)}.values()
-    if isinstance(each.key, np.ufunc) and each.key.nin == 2
-]
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

@@ -176,6 +176,8 @@ def test_outside_the_support():
 def test_saturated_values():
     """Far out the logarithms keep their slope, and the rest is flat."""
     assert gradient(lambda x: stats.norm.logsf(x))(40.0) == pytest.approx(-40.025, rel=1e-4)
+    assert np.isnan(gradient(lambda x: stats.gumbel_l.logsf(x))(60.0))  # of 1e26 the difference is lost
+    assert gradient(lambda a: stats.weibull_min.cdf(-1.0, a) + stats.truncnorm.cdf(-2.0, a - 2.0, 3.0))(1.5) == 0.0
     assert gradient(lambda x: stats.norm.pdf(x))(np.inf) == 0.0
     assert gradient(lambda x: stats.norm.cdf(x))(60.0) == 0.0
     assert gradient(lambda p: stats.binom.pmf(0, 3, p))(0.0) == -3.0
