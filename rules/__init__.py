@@ -50,4 +50,6 @@ if hasattr(np, "matvec"):
 later("cupy", "adcompiler.rules.cupy")
 later("statistics", "adcompiler.rules.statisticsmodule")
 later("scipy.integrate", "adcompiler.rules.integrate")
+later("scipy.special", "adcompiler.rules.special")
+later("scipy.stats", "adcompiler.rules.stats")
 later("scipy.optimize", "adcompiler.rules.optimize")

@@ -9,7 +9,15 @@ import pytest
 
 import adcompiler.rules  # noqa: F401  (registers all rules)
 from adcompiler.rules.registry import all_rules, key_name, lookup
-from tests.rules import test_callbacks, test_integrate, test_optimize, test_random
+from tests.rules import (
+    test_callbacks,
+    test_integrate,
+    test_optimize,
+    test_random,
+    test_special_cylinders,
+    test_stats,
+    test_stats_data,
+)
 
 FOLDER = Path(__file__).parent
 
@@ -27,7 +35,10 @@ def cases():
 
 # `check_rule` cannot copy an iterator, nor have a generator give the same numbers twice, nor move a function; of np.r_
 # and a name that is deprecated test_joining.py has tests.
-FILES = test_random, test_callbacks, test_integrate, test_optimize
+FILES = (
+    *(test_random, test_callbacks, test_integrate, test_optimize),
+    *(test_special_cylinders, test_stats, test_stats_data),
+)
 BY_HAND = {np.ndarray.flat, type(np.r_).__getitem__}.union(*(file.BY_HAND for file in FILES))
 BY_HAND |= {np.row_stack} if hasattr(np, "row_stack") else set()
 TESTED = {case.key for case in cases()} | BY_HAND
