@@ -1,5 +1,6 @@
 # make demo    train a network on handwritten digits
 # make test    run the tests
+# make bench-rules  how much longer value and pullback take than the value alone, for every rule (ONLY=fft: for some)
 # make lint    check style and types
 # make format  lay out the code
 # make clean   remove what the others made
@@ -14,7 +15,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 FARM := build/types
 
-.PHONY: demo test lint format clean
+.PHONY: demo test bench-rules lint format clean
 .DEFAULT_GOAL := test
 
 demo: $(READY)
@@ -22,6 +23,9 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+
+bench-rules: $(READY)
+	$(BIN)/python benchmarks/rules.py $(ONLY)
 
 # mypy does not know that rules/ and runtime/ are inside the package: it is shown a folder of links where they are.
 lint: $(READY)
