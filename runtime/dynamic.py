@@ -156,7 +156,11 @@ def _attribute(obj: Any, name: str) -> Resolved:
         )
     if isinstance(obj, float | complex) or is_array(obj):
         key = array_member(name)
-        return plain(getattr, 3) if _is_inert(key) else from_object(_by_key(key, (True,), (obj,), {}))
+        if _is_inert(key):
+            return plain(getattr, 3)
+        # A method that is read has the cotangent of its array.
+        loaded = Resolved(load_attribute, lambda saved, y_bar: (None, y_bar, None))
+        return loaded if callable(key) else from_object(_by_key(key, (True,), (obj,), {}))
     found = member(cls, name)
     if is_item_as_attribute(obj, name, found):
         return Resolved(load_attribute, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))
