@@ -4,7 +4,7 @@ import numpy as np
 from scipy import special
 
 from adcompiler.rules.pointwise import pointwise
-from adcompiler.rules.registry import rrule
+from adcompiler.rules.registry import rrule, scalar_rule
 from adcompiler.runtime import specials
 from adcompiler.runtime.bessel import (
     enveloped_bar,
@@ -19,16 +19,16 @@ ORDER = "the derivative of a Bessel function in its order has no closed form"
 
 # Orders 0 and 1
 
-pointwise(special.j0, lambda x: -specials.j1(x))
-pointwise(special.j1, lambda x: half_difference(specials.jv, 1, x))
+scalar_rule(special.j0, lambda x: -specials.j1(x))
+scalar_rule(special.j1, lambda x: half_difference(specials.jv, 1, x))
 pointwise(special.y0, lambda x: -specials.y1(x))
 pointwise(special.y1, lambda x: half_difference(specials.yv, 1, x))
 pointwise(special.i0, lambda x: specials.i1(x))
 pointwise(special.i1, lambda x: half_sum(specials.iv, 1, x))
 pointwise(special.k0, lambda x: -specials.k1(x))
 pointwise(special.k1, lambda x: -half_sum(specials.kv, 1, x))
-pointwise(special.i0e, lambda x, out: specials.i1e(x) - np.sign(x) * out)
-pointwise(special.i1e, lambda x, out: half_sum(specials.ive, 1, x) - np.sign(x) * out)
+scalar_rule(special.i0e, lambda x, out: specials.i1e(x) - np.sign(x) * out)
+scalar_rule(special.i1e, lambda x, out: half_sum(specials.ive, 1, x) - np.sign(x) * out)
 pointwise(special.k0e, lambda x, out: out - specials.k1e(x))
 pointwise(special.k1e, lambda x, out: out - half_sum(specials.kve, 1, x))
 

@@ -4,8 +4,10 @@ import numpy as np
 from scipy import special
 
 from adcompiler.rules.pointwise import pointwise
+from adcompiler.rules.registry import rrule
 from adcompiler.runtime import specials
-from adcompiler.runtime.densities import SQRT_2PI, normal_density
+from adcompiler.runtime.densities import SQRT_2PI, bell, mills_inverse, normal_density
+from adcompiler.runtime.elementary import multiply_strong
 from adcompiler.runtime.integrals import (
     cosh_over,
     expn_slope,
@@ -15,14 +17,34 @@ from adcompiler.runtime.integrals import (
     spence_slope,
     voigt_slopes,
 )
+from adcompiler.runtime.shapes import conj
 
 SQRT_2 = float(np.sqrt(2.0))
 TWO_OVER_SQRT_PI = float(2 / np.sqrt(np.pi))
 
 # The error function
 
-pointwise(special.erf, lambda z: TWO_OVER_SQRT_PI * np.exp(-z * z))
-pointwise(special.erfc, lambda z: -TWO_OVER_SQRT_PI * np.exp(-z * z))
+
+@rrule(special.erf, result="fresh", kind="elementwise")
+def erf(z):
+    y = special.erf(z)
+
+    def pullback(y_bar):
+        return (multiply_strong(TWO_OVER_SQRT_PI * y_bar, conj(bell(z))),)
+
+    return y, pullback
+
+
+@rrule(special.erfc, result="fresh", kind="elementwise")
+def erfc(z):
+    y = special.erfc(z)
+
+    def pullback(y_bar):
+        return (multiply_strong(-TWO_OVER_SQRT_PI * y_bar, conj(bell(z))),)
+
+    return y, pullback
+
+
 pointwise(special.erfcx, lambda z, out: 2 * z * out - TWO_OVER_SQRT_PI)
 pointwise(special.erfi, lambda z: TWO_OVER_SQRT_PI * np.exp(z * z))
 pointwise(special.erfinv, lambda y, out: np.exp(out * out) / TWO_OVER_SQRT_PI)
@@ -44,8 +66,27 @@ pointwise(special.modfresnelm, lambda x, out: modified_fresnel_slopes(x, out, -1
 
 # The normal distribution; density over distribution function by erfcx, which neither over- nor underflows
 
-pointwise(special.ndtr, lambda x: normal_density(x))
-pointwise(special.log_ndtr, lambda x: 2 / (SQRT_2PI * specials.erfcx(-x / SQRT_2)))
+
+@rrule(special.ndtr, result="fresh", kind="elementwise")
+def ndtr(x):
+    y = special.ndtr(x)
+
+    def pullback(y_bar):
+        return (multiply_strong(y_bar, conj(normal_density(x))),)
+
+    return y, pullback
+
+
+@rrule(special.log_ndtr, result="fresh", kind="elementwise")
+def log_ndtr(x):
+    y = special.log_ndtr(x)
+
+    def pullback(y_bar):
+        return (multiply_strong(y_bar, conj(mills_inverse(x))),)
+
+    return y, pullback
+
+
 pointwise(special.ndtri, lambda y, out: 1 / normal_density(out))
 pointwise(special.ndtri_exp, lambda y, out: 0.5 * SQRT_2PI * specials.erfcx(-out / SQRT_2))
 pointwise(

@@ -8,6 +8,7 @@ from adcompiler.rules.registry import rrule
 from adcompiler.runtime import specials
 from adcompiler.runtime.counts import binom_slopes, comb_slope, multigammaln_slope, perm_slope
 from adcompiler.runtime.densities import beta_density, gamma_density
+from adcompiler.runtime.elementary import multiply_strong
 from adcompiler.runtime.gammas import factorial_slope, rgamma_slope, trigamma
 from adcompiler.runtime.shapes import fit, shape
 
@@ -17,11 +18,20 @@ WHOLE = "it is defined for whole orders"
 # The gamma function
 
 pointwise(special.gamma, lambda z, out: out * specials.psi(z))
-pointwise(special.gammaln, lambda x: specials.psi(x))
 pointwise(special.loggamma, lambda z: specials.psi(z))
 pointwise(special.rgamma, lambda z, out: rgamma_slope(z, out))
 pointwise(special.psi, lambda z: trigamma(z))
 pointwise(special.polygamma, WHOLE, lambda n, x: specials.polygamma(n + 1, x), kind=None, real=True)
+
+
+@rrule(special.gammaln, result="fresh", kind="elementwise")
+def gammaln(x):
+    y = special.gammaln(x)
+
+    def pullback(y_bar):
+        return (multiply_strong(y_bar, specials.psi(x)),)
+
+    return y, pullback
 
 
 @rrule(special.multigammaln, kind=None)

@@ -4,6 +4,7 @@ import numpy as np
 from scipy import special
 
 from adcompiler.rules.pointwise import pointwise
+from adcompiler.rules.registry import scalar_rule
 from adcompiler.runtime import specials
 from adcompiler.runtime.integrals import dirichlet_slope
 from adcompiler.runtime.losses import (
@@ -22,11 +23,11 @@ LN_2, LN_10 = float(np.log(2)), float(np.log(10))
 
 # Logistic functions
 
-pointwise(special.expit, lambda x, out: out * specials.expit(-x))
+scalar_rule(special.expit, lambda x, out: out * specials.expit(-x))
 pointwise(special.logit, lambda x: 1 / (x * (1 - x)))
-pointwise(special.log_expit, lambda x: specials.expit(-x))
+scalar_rule(special.log_expit, lambda x: specials.expit(-x))
 if hasattr(special, "softplus"):
-    pointwise(special.softplus, lambda x: specials.expit(x))
+    scalar_rule(special.softplus, lambda x: specials.expit(x))
 
 # Entropies
 
@@ -74,9 +75,9 @@ pointwise(special.wrightomega, lambda z, out: out / (1 + out))
 
 # Angles
 
-pointwise(special.cosm1, lambda x: -np.sin(x))
-pointwise(special.sindg, lambda x: DEGREE * specials.cosdg(x))
-pointwise(special.cosdg, lambda x: -DEGREE * specials.sindg(x))
+scalar_rule(special.cosm1, lambda x: -np.sin(x))
+scalar_rule(special.sindg, lambda x: DEGREE * specials.cosdg(x))
+scalar_rule(special.cosdg, lambda x: -DEGREE * specials.sindg(x))
 pointwise(special.tandg, lambda x, out: DEGREE * (1 + out * out))
 pointwise(special.cotdg, lambda x, out: -DEGREE * (1 + out * out))
 pointwise(special.radian, lambda d, m, s: DEGREE, lambda d, m, s: DEGREE / 60, lambda d, m, s: DEGREE / 3600)

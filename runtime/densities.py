@@ -8,12 +8,26 @@ import numpy as np
 
 from adcompiler.runtime import specials
 
+SQRT_2 = float(np.sqrt(2.0))
 SQRT_2PI = float(np.sqrt(2 * np.pi))
+
+
+def bell(z: Any) -> Any:
+    """``exp(-z * z)``, also where the square overflows."""
+    with np.errstate(all="ignore"):
+        square = np.square(z)
+        return np.exp(-square)
 
 
 def normal_density(x: Any) -> Any:
     """Of the standard normal distribution."""
-    return np.exp(-0.5 * x * x) / SQRT_2PI
+    return bell(x / SQRT_2) / SQRT_2PI
+
+
+def mills_inverse(x: Any) -> Any:
+    """The density of the standard normal distribution over its distribution function, by the scaled error function."""
+    with np.errstate(all="ignore"):
+        return 2 / (SQRT_2PI * specials.erfcx(-x / SQRT_2))
 
 
 def gamma_density(a: Any, x: Any) -> Any:

@@ -6,6 +6,7 @@ the function is piecewise constant in an operand; a text says why there is no de
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -57,7 +58,12 @@ def bars(partials: Sequence[Partial], args: Any, y: Any, y_bar: Any, needs: Any)
 
 def slope(partial: Callable[..., Any], args: Any, y: Any) -> Any:
     """A partial at the operands, with the result if it asks for that."""
-    return partial(*args, out=y) if "out" in inspect.signature(partial).parameters else partial(*args)
+    return partial(*args, out=y) if _wants_out(partial) else partial(*args)
+
+
+@functools.cache
+def _wants_out(partial: Callable[..., Any]) -> bool:
+    return "out" in inspect.signature(partial).parameters
 
 
 def _against(y_bar: Any, partial: Any) -> Any:
