@@ -289,7 +289,8 @@ class CallResolver(StreamResolver):
             keywords = tuple(k for k, _ in expr.kwargs if k)
             dynamic = Dynamic(expr.func.name, keywords, pure=True)
             return self.apply(expr, dynamic, self._operands(expr, args), kinds, Unknown())
-        return self._dynamic(expr, kinds, pure=True)
+        own = len(args) - len(expr.args)  # an object that is called is its own first operand
+        return self._dynamic(expr, kinds[own:], pure=True)
 
     def _writes_out(self, key: Any, expr: ir.Call, kinds: list[Any]) -> bool:
         """Whether a call writes into one of its arguments; None, and for a new ufunc `...`, are no place to write."""

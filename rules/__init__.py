@@ -46,3 +46,4 @@ if hasattr(np, "cumulative_sum"):
 later("statistics", "adcompiler.rules.statisticsmodule")
 later("scipy.integrate", "adcompiler.rules.integrate")
 later("scipy.optimize", "adcompiler.rules.optimize")
+later("scipy.linalg", "adcompiler.rules.scipy_linalg")
