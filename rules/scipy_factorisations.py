@@ -105,8 +105,11 @@ def lu(a, permute_l=False, *, check_finite=True, p_indices=False):
         return NotImplemented
     y = linalg.lu(a, permute_l, check_finite=check_finite, p_indices=p_indices)
     order, lower, upper = linalg.lu(a, p_indices=True)
+    a_shape = shape(a)
 
     def pullback(y_bar):
+        if 0 in a_shape:
+            return np.zeros_like(upper, shape=a_shape), None, None, None
         l_bar, u_bar = y_bar[-2:]
         l_bar = permuted_back(l_bar, order) if permute_l else l_bar
         return lu_bar(l_bar, u_bar, lower, upper)[order], None, None, None
@@ -121,8 +124,8 @@ def lu_factor(a, *, check_finite=True):
     y = linalg.lu_factor(a, check_finite=check_finite)
 
     def pullback(y_bar):
-        if y_bar[0] is None:
-            return None, None
+        if y_bar[0] is None or not y[0].size:
+            return y_bar[0], None
         lower, upper = packed_parts(y[0])
         k = min(shape(y[0]))
         l_bar, u_bar = np.tril(y_bar[0], -1)[:, :k], np.triu(y_bar[0])[:k]
@@ -139,6 +142,8 @@ def lu_solve(lu_and_piv, b, trans=0, *, check_finite=True):
         return NotImplemented
 
     def pullback(y_bar):
+        if not y.size or not factors.size:
+            return (np.zeros_like(factors), None), np.zeros_like(y, shape=shape(b)), None, None
         if trans == 1:
             b_bar = conj(linalg.lu_solve(lu_and_piv, conj(y_bar)))
             left, right = conj(y), conj(b_bar)

@@ -201,9 +201,10 @@ def pinvh(a, atol=None, rtol=None, lower=True, *, check_finite=True):
 def norm(a, ord=None, axis=None, keepdims=False, check_finite=True):
     y = linalg.norm(a, ord, axis, keepdims, check_finite)
     back = norms.norm(np.asarray(a), ord, axis, keepdims)[1]
+    precision = np.zeros(0, np.result_type(a, np.float16)).real.dtype  # SciPy may give a Python float
 
     def pullback(y_bar):
-        return *back(y_bar), None
+        return *back(np.asarray(y_bar, precision)[()]), None
 
     return y, pullback
 
@@ -216,6 +217,8 @@ def solve_sylvester(a, b, q):
     y = linalg.solve_sylvester(a, b, q)
 
     def pullback(y_bar):
+        if not y.size:
+            return np.zeros_like(y, shape=shape(a)), np.zeros_like(y, shape=shape(b)), np.zeros_like(y, shape=shape(q))
         q_bar = linalg.solve_sylvester(adjoint(a), adjoint(b), y_bar)
         return -(q_bar @ adjoint(y)), -(adjoint(y) @ q_bar), q_bar
 

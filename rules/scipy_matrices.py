@@ -148,7 +148,10 @@ def fractional_matrix_power(A, t):
 
     def pullback(y_bar):
         A_bar = direction_bar(lambda a: linalg.fractional_matrix_power(a, t), A, y_bar)
-        return A_bar, np.sum(conj(linalg.logm(A) @ y) * y_bar) if isinstance(t, float) else None
+        if not isinstance(t, float):
+            return A_bar, None
+        logarithm = linalg.logm(np.asarray(A, np.result_type(A, float)))  # it warns in single precision
+        return A_bar, float(np.sum(np.real(conj(logarithm @ y) * y_bar)))
 
     return y, pullback
 

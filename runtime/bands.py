@@ -20,7 +20,7 @@ def adjoint_band(ab: Any, below: int, above: int) -> Any:
 
 def solve_band_bar(x_bar: Any, y: Any, ab_shape: Shape, above: int) -> Any:
     """The cotangent of the diagonals of a matrix in a linear system, given that of its right side and the solution."""
-    x_bar, y = (np.reshape(part, (part.shape[0], -1)) for part in (x_bar, y))
+    x_bar, y = (part if part.ndim == 2 else part[:, None] for part in (x_bar, y))
     ab_bar = np.zeros(ab_shape, np.result_type(x_bar, y))
     for row in range(ab_shape[0]):
         offset = above - row

@@ -10,13 +10,10 @@ from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.products import adjoint
 
 
-
 def lu_bar(l_bar: Any, u_bar: Any, lower: Any, upper: Any) -> Any:
     """The cotangent of the permuted matrix, given those of the factors, either of which may be None."""
     l_bar = np.zeros_like(lower) if l_bar is None else l_bar
     u_bar = np.zeros_like(upper) if u_bar is None else u_bar
-    if 0 in lower.shape or 0 in upper.shape:
-        return l_bar @ u_bar
     k = lower.shape[-1]
     square_l, square_u = lower[:k], upper[:, :k]
     if np.any(np.diagonal(square_u) == 0):
