@@ -13,13 +13,14 @@ from adcompiler.rules import sparse_linalg as sparse_linalg
 from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.rules.sparse_parts import (
     FORMATS,
-    VALUES,
     is_sparse,
     lifted,
     methods,
     moved_bar,
+    require_complete,
     sampled,
     sampled_bar,
+    stored,
 )
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.shapes import conj, fit, ndim, shape
@@ -57,6 +58,7 @@ def matmul(a, b):
 
     def left(y_bar):
         if is_sparse(b) and is_sparse(a):
+            require_complete(y, operator.matmul, a, b)
             return sampled_bar(a, lifted(y, y_bar) @ adjoined(b))
         if is_sparse(a):
             return product_bar(a, y_bar, np.asarray(b))
@@ -64,6 +66,7 @@ def matmul(a, b):
 
     def right(y_bar):
         if is_sparse(b) and is_sparse(a):
+            require_complete(y, operator.matmul, a, b)
             return sampled_bar(b, adjoined(a) @ lifted(y, y_bar))
         if is_sparse(a):
             return adjoined(a) @ y_bar
@@ -105,23 +108,44 @@ def mul(a, b):
     return y, lambda y_bar: back(y_bar)[::-1]
 
 
+def swapped(rule, self, other):
+    """The rule of an operator for the method that has its operands the other way round."""
+    found = rule(other, self)
+    return found if found is NotImplemented else (found[0], lambda y_bar: found[1](y_bar)[::-1])
+
+
+@rrule(*methods("__mul__"), kind="any", accepts=FORMATS)
+def mul_method(self, other):
+    return mul(self, other)
+
+
+@rrule(*methods("__rmul__"), kind="any", accepts=FORMATS)
+def rmul_method(self, other):
+    return swapped(mul, self, other)
+
+
+@rrule(*methods("__rmatmul__"), kind="any", accepts=FORMATS)
+def rmatmul_method(self, other):
+    return swapped(matmul, self, other)
+
+
 def elementwise(a, b, y=None):
     """The product of the entries of a sparse `a` and of a number, array or sparse `b`."""
     y = a.multiply(b) if y is None else y
     if not is_sparse(b) and ndim(b) == 0:
-        return y, lambda y_bar: (
-            entries_bar(a, y_bar["data"] * np.conj(b), True),
-            fit(np.sum(y_bar["data"] * conj(a.data)), shape(b)),
-        )
-    if is_sparse(b):
-        return y, lambda y_bar: (
-            Thunk(lambda: sampled_bar(a, lifted(y, y_bar).multiply(b.conj()))),
-            Thunk(lambda: sampled_bar(b, lifted(y, y_bar).multiply(a.conj()))),
-        )
+
+        def pullback_of_number(y_bar):
+            bar = stored(y, y_bar)
+            return entries_bar(a, bar * np.conj(b), True), fit(np.sum(bar * conj(a.data)), shape(b))
+
+        return y, pullback_of_number
 
     def pullback(y_bar):
+        require_complete(y, lambda a, b: a.multiply(b), a, b)
         whole = lifted(y, y_bar) if is_sparse(y) else sparse.csr_array(y_bar)
-        a_bar = Thunk(lambda: sampled_bar(a, whole.multiply(np.conj(b))))
+        a_bar = Thunk(lambda: sampled_bar(a, whole.multiply(b.conj() if is_sparse(b) else np.conj(b))))
+        if is_sparse(b):
+            return a_bar, Thunk(lambda: sampled_bar(b, whole.multiply(a.conj())))
         return a_bar, Thunk(lambda: fit(whole.multiply(a.conj()).toarray(), shape(b)))
 
     return y, pullback
@@ -134,23 +158,37 @@ def truediv(a, b):
     y = a / b
 
     def pullback(y_bar):
-        y_bar = y_bar["data"]
+        y_bar = stored(y, y_bar)
         b_bar = fit(-np.sum(y_bar * conj(y.data / b)), shape(b))
         return entries_bar(a, y_bar / np.conj(b), True), b_bar
 
     return y, pullback
 
 
+@rrule(*methods("__truediv__"), kind="any", accepts=FORMATS)
+def truediv_method(self, other):
+    return truediv(self, other)
+
+
+@rrule(*methods("__neg__"), kind="any", accepts=FORMATS)
+def neg_method(self):
+    return neg(self)
+
+
 @rrule(operator.neg, kind="any", general=True, accepts=FORMATS)
 def neg(a):
-    return -a, lambda y_bar: ({"data": -y_bar["data"]},)
+    y = -a
+    return y, lambda y_bar: ({"data": -stored(y, y_bar)},)
 
 
 # Sums
 
 
-def summed(a, b, y, sign):
+def summed(a, b, operation, sign):
     """The sum or difference of two, of which at least one is sparse."""
+    if not (is_sparse(a) or is_sparse(b)):
+        return NotImplemented
+    y = operation(a, b)
     if not all(is_sparse(m) or ndim(m) for m in (a, b)):
         return NotImplemented
 
@@ -161,6 +199,7 @@ def summed(a, b, y, sign):
         return fit(factor * y_bar, shape(m))
 
     def pullback(y_bar):
+        require_complete(y, operator.add, a, b)
         return Thunk(lambda: part_of(a, y_bar, 1.0)), Thunk(lambda: part_of(b, y_bar, sign))
 
     return y, pullback
@@ -168,12 +207,32 @@ def summed(a, b, y, sign):
 
 @rrule(operator.add, kind="any", general=True, accepts=FORMATS)
 def add(a, b):
-    return summed(a, b, a + b, 1.0) if is_sparse(a) or is_sparse(b) else NotImplemented
+    return summed(a, b, operator.add, 1.0)
+
+
+@rrule(*methods("__add__"), kind="any", accepts=FORMATS)
+def add_method(self, other):
+    return summed(self, other, operator.add, 1.0)
+
+
+@rrule(*methods("__radd__"), kind="any", accepts=FORMATS)
+def radd_method(self, other):
+    return swapped(add, self, other)
 
 
 @rrule(operator.sub, kind="any", general=True, accepts=FORMATS)
 def sub(a, b):
-    return summed(a, b, a - b, -1.0) if is_sparse(a) or is_sparse(b) else NotImplemented
+    return summed(a, b, operator.sub, -1.0)
+
+
+@rrule(*methods("__sub__"), kind="any", accepts=FORMATS)
+def sub_method(self, other):
+    return summed(self, other, operator.sub, -1.0)
+
+
+@rrule(*methods("__rsub__"), kind="any", accepts=FORMATS)
+def rsub_method(self, other):
+    return swapped(sub, self, other)
 
 
 @rrule(*methods("sum"), kind="any", accepts=FORMATS)
@@ -217,19 +276,20 @@ def tocoo(self, copy=True):
 
 @rrule(*methods("copy"), kind="any", accepts=FORMATS)
 def copy(self):
-    return self.copy(), lambda y_bar: ({"data": y_bar["data"]},)
+    y = self.copy()
+    return y, lambda y_bar: ({"data": stored(y, y_bar)},)
 
 
 @rrule(*methods("transpose"), kind="any", accepts=FORMATS)
 def transpose(self, axes=None, copy=False):
     y = self.transpose(axes, copy)
-    return y, lambda y_bar: (moved_bar(self, y, y_bar, lambda m: m.transpose(axes, True)), None, None)
+    return y, lambda y_bar: (moved_bar(self, y, y_bar, lambda m: m.transpose(axes, True), lambda m: m.T), None, None)
 
 
 @rrule(sparse.csr_array.T.fget, kind="any", accepts=FORMATS)
 def turned(self):
     y = self.T
-    return y, lambda y_bar: (moved_bar(self, y, y_bar, lambda m: m.transpose(copy=True)),)
+    return y, lambda y_bar: (moved_bar(self, y, y_bar, lambda m: m.transpose(copy=True), lambda m: m.T),)
 
 
 # How they are made
@@ -241,11 +301,11 @@ def made_bar(y, y_bar, arg1, made):
         return moved_bar(arg1, y, y_bar, made)
     if isinstance(arg1, tuple) and len(arg1) == 2 and isinstance(arg1[1], tuple):
         if y.format == "coo":
-            return y_bar["data"], None
+            return stored(y, y_bar), None
         rows, columns = map(np.asarray, arg1[1])
         return sampled(lifted(y, y_bar), rows, columns), None
     if isinstance(arg1, tuple) and ndim(arg1[0]):
-        return y_bar["data"], *(None,) * (len(arg1) - 1)
+        return stored(y, y_bar), *(None,) * (len(arg1) - 1)
     raise NoRuleError(
         "a sparse matrix of a dense one has no derivative: what is 0 now is left out, and would not be if it changed\n"
         "Give the elements and their places: csr_array((data, (rows, columns)), shape=...)."

@@ -65,15 +65,19 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True):
     return y, pullback
 
 
+# What a factorisation, and the matrix in it, have for a cotangent; an error if somebody asks for it.
+UNKNOWN = {"data": NotImplementedTangent("of a matrix that is factorised by splu: use spsolve")}
+
+
 @rrule(linalg.splu, kind="any", accepts=FORMATS)
 def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None):
     y = linalg.splu(A, permc_spec, diag_pivot_thresh, relax, panel_size, {} if options is None else options)
-    return y, lambda y_bar: (y_bar, *(None,) * 5)
+    return y, lambda y_bar: (UNKNOWN, *(None,) * 5)
 
 
 @rrule(linalg.factorized, kind="any", accepts=FORMATS)
 def factorized(A):
-    return linalg.factorized(A), lambda y_bar: (y_bar,)
+    return linalg.factorized(A), lambda y_bar: (UNKNOWN,)
 
 
 @rrule(linalg.SuperLU.solve, kind="array", accepts=(linalg.SuperLU,))
@@ -85,7 +89,7 @@ def solve(self, rhs, trans="N"):
             b_bar = conj(self.solve(conj(y_bar), "N"))
         else:
             b_bar = self.solve(y_bar, "N" if trans == "H" else "H")
-        return NotImplementedTangent("of a matrix that is factorised by splu: use spsolve"), b_bar, None
+        return UNKNOWN, b_bar, None
 
     return y, pullback
 

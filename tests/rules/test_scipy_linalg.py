@@ -32,6 +32,7 @@ def factored(a, **options):
 
 STRUCTURES = (None, "gen", "sym", "her", "pos", "diagonal", "tridiagonal", "banded", "upper triangular",
               "lower triangular")  # fmt: skip
+SEPARATE = Input(lambda rng: rng.uniform(0.1, 0.5, (3, 3)) + np.diag([1.0, 4.0, 9.0]), "separate")
 POSITIVE = positive_definite(3)
 COMPLEX = hermitian(3, 3, dtype=complex, shift=9.0)
 LU = Input(factored(near_unit(3, 3)), "lu_factor")
@@ -127,12 +128,12 @@ CASES = [
     ),
     case(linalg.qr, normal(3, 3), real_only=True),
     case(linalg.qr, normal(4, 3), mode="economic", pivoting=True, real_only=True),
-    *(case(linalg.eigh, positive_definite(4), lower=lower, driver="evd", real_only=True) for lower in (True, False)),
+    *(case(linalg.eigh, SEPARATE, lower=lower, real_only=True) for lower in (True, False)),
     case(linalg.eigh, hermitian(3, 3, dtype=complex), eigvals_only=True),
     *(case(linalg.eigh, hermitian(3, 3), positive_definite(3), lower=lower, real_only=True) for lower in (True, False)),
     case(linalg.eigvalsh, hermitian(3, 3, dtype=complex), hermitian(3, 3, dtype=complex, shift=9.0)),
     case(linalg.eigvalsh, hermitian(3, 3)),
-    case(linalg.eig, Input(lambda rng: rng.standard_normal((3, 3)) * 0.3 + np.diag([1.0, 4.0, 9.0]), "real"), real_only=True),
+    case(linalg.eig, SEPARATE, real_only=True),
     case(linalg.eig, normal(3, 3), right=False),
     case(linalg.eigvals, normal(3, 3)),
     *(case(linalg.svd, normal(*shape), full_matrices=False, real_only=True) for shape in [(3, 3), (4, 2), (2, 4)]),
