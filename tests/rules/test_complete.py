@@ -8,7 +8,7 @@ import pytest
 
 import adcompiler.rules  # noqa: F401  (registers all rules)
 from adcompiler.rules.registry import all_rules, key_name, lookup
-from tests.rules import test_random, test_sparse
+from tests.rules import test_interpolate, test_random, test_sparse
 
 FOLDER = Path(__file__).parent
 
@@ -28,7 +28,7 @@ def cases():
 # the compiler. test_shaping.py, test_random.py, test_indexing.py and test_joining.py have tests for them.
 BY_HAND = {np.ndarray.flat, np.piecewise, np.apply_along_axis, np.fromfunction, type(np.r_).__getitem__}
 BY_HAND |= {np.row_stack} if hasattr(np, "row_stack") else set()  # warns that it is deprecated
-BY_HAND |= test_random.BY_HAND | test_sparse.BY_HAND
+BY_HAND |= test_random.BY_HAND | test_sparse.BY_HAND | test_interpolate.BY_HAND
 TESTED = {case.key for case in cases()} | BY_HAND
 
 
