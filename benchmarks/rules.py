@@ -5,11 +5,12 @@
 
 A value that takes no time to speak of (a view, a number) is replaced by a copy of the arguments as the unit, which is
 marked by a c. Of several measurements the shortest counts, value and pullback by turns, so that the ratio depends
-little on what else the machine does.
+little on what else the machine does; for the same reason linear algebra has one thread.
 """
 
 import ast
 import operator
+import os
 import sys
 import tempfile
 import time
@@ -20,6 +21,10 @@ from importlib.util import module_from_spec, spec_from_file_location
 from inspect import getattr_static
 from pathlib import Path
 from typing import Any
+
+# Threads of the linear algebra library wait for each other, on a busy machine for a hundred times what they compute.
+for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(variable, "1")
 
 import numpy as np
 from rule_calls import ARGUMENTS, CALLS, CONSTANTS, DOMAINS, DRAWS
@@ -161,7 +166,6 @@ def main(only: str) -> None:
         for line, function in zip(lines, compiled_from(lines, Path(folder)), strict=True):
             try:
                 rows.append(measured(line, function))
-                print(".", end="", file=sys.stderr, flush=True)
             except (DifferentiationError, ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
                 rows.append(Row(line, None, 0.0, error=f"{type(error).__name__}: {str(error).splitlines()[0]}"))
     show(rows)
