@@ -29,8 +29,8 @@ ARGUMENTS = {
     "Q": _uniform(0.5, 2.0, 200_000),
     "U": _uniform(-0.9, 0.9, 200_000),
     "V": _uniform(1.1, 3.0, 200_000),
-    "Z": _normal(100_000) + 1j * _normal(100_000),
-    "ZR": _normal(100_000) + 0j,
+    "Z": _normal(200_000) + 1j * _normal(200_000),
+    "ZR": _normal(200_000) + 0j,
     # reductions, and what moves elements
     "A": _normal((400, 500)),
     "B": _normal((400, 500)),
