@@ -20,7 +20,7 @@ GRID = "_grid" if isinstance(getattr(RegularGridInterpolator, "grid", None), pro
 KINDS = {"linear": 1, "slinear": 1, "nearest": 0, "nearest-up": 0, "previous": 0, "next": 0, "zero": 0}
 
 
-@rrule(interp1d, kind="any")
+@rrule(interp1d, kind="unknown")
 def make_interp1d(
     x, y, kind="linear", axis=-1, copy=True, bounds_error=None, fill_value=np.nan, assume_sorted=False, *, needs
 ):
@@ -48,7 +48,7 @@ def kind_of(table):
     return table._kind
 
 
-@rrule(interp1d.__call__, kind="any", accepts=(interp1d,))
+@rrule(interp1d.__call__, kind="unknown", accepts=(interp1d,))
 def call_interp1d(self, x):
     y = self(x)
     t, kind = np.asarray(x, float), kind_of(self)
@@ -91,7 +91,7 @@ def position_slopes(table, kind, t, axis):
 # Grids
 
 
-@rrule(RegularGridInterpolator, kind="any")
+@rrule(RegularGridInterpolator, kind="unknown")
 def make_grid(points, values, method="linear", bounds_error=True, fill_value=np.nan, *, needs):
     require_constant(needs[0], "points", "RegularGridInterpolator")
     require_constant(needs[4], "fill_value", "RegularGridInterpolator")
@@ -105,7 +105,7 @@ def make_grid(points, values, method="linear", bounds_error=True, fill_value=np.
     return made, pullback
 
 
-@rrule(RegularGridInterpolator.__call__, kind="any", accepts=(RegularGridInterpolator,))
+@rrule(RegularGridInterpolator.__call__, kind="unknown", accepts=(RegularGridInterpolator,))
 def call_grid(self, xi, method=None):
     chosen = self.method if method is None else method
     if chosen not in ("linear", "nearest") or isinstance(xi, tuple | list):
