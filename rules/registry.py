@@ -291,7 +291,8 @@ def key_name(key: Any) -> str:
     """A readable name of a key: ``numpy.sin``, ``ndarray.sum``, ``operator.mul``."""
     name = getattr(key, "__name__", None)
     if name is None:
-        return f"{type(key).__module__}.{type(key).__qualname__} object"
+        text = repr(key)
+        return f"<{type(key).__module__}.{type(key).__qualname__} object>" if " at 0x" in text else text
     owner = getattr(key, "__objclass__", None)
     if isinstance(getattr(key, "__self__", None), np.ufunc):
         return f"{key_name(key.__self__)}.{name}"
