@@ -4,17 +4,14 @@ The host waits when something is copied to it: `get`, `item`, `float`, `bool`, `
 memory every such copy goes through one function, which counts. What the function itself waits for is not the rule's.
 """
 
-import collections
-
 import numpy as np
 import pytest
 
 from adcompiler.rulecheck import applied
-from adcompiler.rules.registry import key_name
 from adcompiler.runtime.tangents import unthunk
 from adcompiler.vectors import random_like
 from tests.hostcupy.arrays import on_device
-from tests.hostcupy.calls import NOT_YET, calls
+from tests.hostcupy.calls import NOT_YET, calls, taken
 from tests.hostcupy.install import install
 from tests.rules.test_inlined import applied_to, called, value
 
@@ -34,11 +31,6 @@ WAITS = {
     "ndarray.cumprod": "the recurrence that is right for zeros takes a kernel for each element",
 }
 
-BY_KEY = collections.defaultdict(list)
-for found in calls():
-    if found.device.key is found.case.key or getattr(found.case.key, "__objclass__", None) is not None:
-        BY_KEY[key_name(found.case.key)].append(found)
-
 
 @pytest.fixture
 def host(pytestconfig):
@@ -56,13 +48,11 @@ def count(host, function):
     return len(host.waits), result, [f"{s[-1].filename}:{s[-1].lineno}: {s[-1].line}" for s in stacks if s]
 
 
-@pytest.mark.parametrize("name", sorted(BY_KEY.keys() - NOT_YET.keys()))
+@pytest.mark.parametrize("name", sorted(calls().keys() - NOT_YET.keys()))
 def test_waiting(host, name):
     """The forward part and the pullback of each case wait no more often than the function does."""
     more = {}
-    for call in BY_KEY[name]:
-        if call.not_taken() is not None:
-            continue
+    for call in taken(name)[0]:
         own, _, _ = count(host, lambda call=call: value(call.device))
         y_bar, _ = called(applied_to(call.case), lambda y: random_like(y, np.random.default_rng(5)))
         y_bar = on_device(y_bar)
