@@ -10,6 +10,7 @@ little on what else the machine does.
 
 import ast
 import operator
+import os
 import sys
 import tempfile
 import time
@@ -28,6 +29,13 @@ from adcompiler import DifferentiationError, pullback
 from adcompiler.rules.registry import all_rules, key_name, lookup
 from adcompiler.runtime.ruling import first_that_takes
 from adcompiler.vectors import random_like
+
+# What would measure the machine instead: threads that wait for each other while others work, and memory that goes back
+# to the system and has to be mapped again.
+QUIET = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    **dict.fromkeys(("MALLOC_MMAP_THRESHOLD_", "MALLOC_TRIM_THRESHOLD_"), str(2**30)),
+}
 
 SLOW = 6.0
 SECONDS = 0.2
@@ -64,7 +72,9 @@ def calls() -> list[str]:
             continue
         letters = ", ".join(DOMAINS.get(name, ("X", "Y")[: ufunc.nin]))
         lines += [f"np.{name}({letters})"]
-        lines += [f"np.{name}({letters}, where=half)"] if ufunc.nout == 1 else [f"np.{name}({letters}, dtype=float)"]
+        lines += (
+            [f"np.{name}({letters}, where=half)"] if ufunc.nout == 1 else [f"np.{name}({letters}, casting='same_kind')"]
+        )
         for method, form in METHODS.items():
             if lookup(getattr(ufunc, method)):
                 lines.append(form.format(name=name, letters="LP, flags" if name == "ldexp" else "LP, LP"))
@@ -107,7 +117,9 @@ def rule_of(line: str) -> Any:
     def value(node: ast.expr) -> Any:
         return eval(ast.unparse(node), space)
 
-    node = ast.parse(line, mode="eval").body
+    node: Any = ast.parse(line, mode="eval").body
+    if isinstance(getattr(node, "value", None), ast.Call) or line.startswith("A.flat"):
+        node = node.value
     if isinstance(node, ast.Subscript):
         owner = value(node.value)
         index = eval(line.replace(ast.unparse(node.value), "np.s_", 1), space)
@@ -161,7 +173,6 @@ def main(only: str) -> None:
         for line, function in zip(lines, compiled_from(lines, Path(folder)), strict=True):
             try:
                 rows.append(measured(line, function))
-                print(".", end="", file=sys.stderr, flush=True)
             except (DifferentiationError, ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
                 rows.append(Row(line, None, 0.0, error=f"{type(error).__name__}: {str(error).splitlines()[0]}"))
     show(rows)
@@ -196,4 +207,6 @@ def file_of(rule: Any) -> str:
 
 
 if __name__ == "__main__":
+    if not QUIET.items() <= os.environ.items():
+        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **QUIET})
     main(sys.argv[1] if len(sys.argv) > 1 else "")

@@ -102,6 +102,10 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         found = container_method(owner, f.__name__, wanted)
         if found is not None:
             return without_owner(found, owner)
+    if isinstance(f, types.BuiltinMethodType) and not isinstance(owner, types.ModuleType):
+        key = getattr(type(owner), f.__name__, None)  # of an object that is written in C
+        if _lookup(key, ()):
+            return without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
     if isinstance(f, types.MethodType):
         return without_owner(_by_key(f.__func__, wanted, (owner, *args), kwargs), owner)
     if not _lookup(f, ()) and not _is_inert(f):

@@ -86,8 +86,7 @@ def taken(name: str) -> tuple[list[Call], list[str]]:
     seen: set[Any] = set()
     left = list(calls()[name])
     while left and len(found) < MOST:
-        call = max(left, key=lambda call: len(forms(call.device) - seen))  # the first of equals
-        left.remove(call)
+        call = left.pop(max(range(len(left)), key=lambda i: len(forms(left[i].device) - seen)))  # the first of equals
         reason = call.not_taken()
         if reason is not None:
             refused.append(reason)
@@ -106,8 +105,8 @@ def forms(case: Case) -> set[Any]:
 def _form(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value), tuple(map(_form, value[:3]))
-    if hasattr(value, "dtype"):
+    if not isinstance(value, type) and hasattr(value, "dtype"):
         return value.dtype.kind, value.ndim, value.size == 0
-    if value is None or isinstance(value, (bool, str)):
+    if value is None or isinstance(value, (bool, str, type)):
         return value
     return type(value), isinstance(value, (int, float)) and value < 0
