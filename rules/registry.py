@@ -303,7 +303,7 @@ def key_name(key: Any) -> str:
 def _load_waiting() -> None:
     """Import the rules of packages that the user has imported by now."""
     global _waiting
-    if _waiting.keys().isdisjoint(sys.modules):
+    if _waiting.keys().isdisjoint(sys.modules.keys()):
         return
     with _lock:
         ready = [module for module in _waiting if getattr(sys.modules.get(module), "__file__", None)]
