@@ -77,9 +77,9 @@ def read_with_cupy(rule):
 
 for name in MADE_THERE:
     if hasattr(cupy, name):
-        for found in lookup(getattr(np, name)):
-            declared = {"result": found.result, "kind": found.kind, "flat": found.flat}
-            rrule(getattr(cupy, name), **declared)(read_with_cupy(found))
+        for i, found in enumerate(lookup(getattr(np, name))):
+            declare = rrule(getattr(cupy, name), result=found.result, kind=found.kind, flat=found.flat, general=i > 0)
+            declare(read_with_cupy(found))
 
 # Descriptions
 

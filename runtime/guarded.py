@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.elementary import can_divide, divide_singular, divide_strong, is_finite, multiply_strong
 from adcompiler.runtime.shapes import conj, zeros
 
@@ -23,12 +24,12 @@ def _quiet() -> np.errstate:
 
 
 def _all_positive(s: Any) -> bool:
-    """Whether every entry is real and above 0, which a nan is not."""
+    """Whether every entry is real and above 0, which a nan is not; no for an array on a device, as `is_finite`."""
     if isinstance(s, float):
         return bool(s > 0)
     if isinstance(s, np.ndarray):
         return s.dtype.kind != "c" and (s.size == 0 or bool(np.minimum.reduce(s, axis=None) > 0))
-    return not np.iscomplexobj(s) and bool(np.all(np.greater(s, 0)))
+    return like_of(s) is None and not np.iscomplexobj(s) and bool(np.all(np.greater(s, 0)))
 
 
 # A zero cotangent first
@@ -113,7 +114,7 @@ def share_above(a: Any, b: Any) -> Any:
     tied = a == b
     if isinstance(tied, (bool, np.bool_)):
         return 0.5 if tied else above
-    if not np.count_nonzero(tied):
+    if like_of(tied) is None and not np.count_nonzero(tied):
         return above
     return np.where(tied, np.result_type(a, b, 0.5).type(0.5), above)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.arrays import as_array, ones
+from adcompiler.runtime.arrays import as_array, like_of, ones
 from adcompiler.runtime.elementary import is_finite
 from adcompiler.runtime.guarded import masked
 from adcompiler.runtime.shapes import Axis, Shape, conj, dtype_of, expand, fit, kept_shape, ndim, shape, size, zeros
@@ -46,13 +46,15 @@ def tie_hits(x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
     if is_finite(y):
         return hit
     unknown = y != y
-    if not (unknown.any() if ndim(y) else unknown):
+    if like_of(y) is None and not (unknown.any() if ndim(y) else unknown):
         return hit
     return hit | (keep_dims(unknown, axis, keepdims) & np.not_equal(x, x))
 
 
 def share(c: Any, hit: Any, axis: Axis, keepdims: bool) -> Any:
     """The cotangent `c` of an extremum over `axis`, in equal parts to the elements that attain it."""
+    if like_of(hit) is not None:  # nothing is counted on the host
+        return masked(keep_dims(c, axis, keepdims) / hit.sum(axis=axis, keepdims=True, dtype=dtype_of(c)), hit)
     count = np.count_nonzero(hit)
     if not count:
         return zeros(np.shape(hit), c)
@@ -94,7 +96,7 @@ def product_of_others(x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
     """
     size = np.abs(y)
     limits = np.finfo(size.dtype)
-    if np.all((size >= limits.tiny) & (size <= limits.max)):
+    if like_of(x) is None and np.all((size >= limits.tiny) & (size <= limits.max)):
         return keep_dims(y, axis, keepdims) / x
     x = as_array(x)
     axes = axes_of(axis, x.ndim)

@@ -35,11 +35,10 @@ def has_device_array(value: Any) -> bool:
 
 
 def cupy_twin(key: Any) -> Any:
-    """CuPy's function, method or attribute of the same name, or None; of `operator` the same, which serve both.
-
-    Arrays are the first argument of a method; ``np.add.reduce`` is a method of the ufunc `np.add`.
-    """
+    """CuPy's function, method or attribute of the same name; None for functions of `operator`, which serve both."""
     owner = getattr(key, "__objclass__", None)
+    if key is np.ndarray.__getitem__:  # written as x[i], it is operator.getitem
+        return None
     if owner is not None:
         return getattr(cupy.ndarray, key.__name__, None) if owner is np.ndarray else None
     bound_to = getattr(key, "__self__", None)

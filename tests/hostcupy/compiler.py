@@ -19,7 +19,10 @@ CACHE = Path(os.environ.get("HOSTCUPY_CACHE", FOLDER.parents[1] / "build" / "hos
 FLAGS = ["-std=c++17", "-O0", "-w", "-fpermissive", "-fPIC"]
 
 # What a kernel is entered by: an array of pointers to its arguments, and the sizes of the grid and of the block.
-ENTRY = 'extern "C" void {name}__on_host(void** p, const unsigned* g) {{ hl_launch(&{name}, p, g, {waits}); }}\n'
+ENTRY = """
+static void {name}__body(void** p) {{ hl_call(&{name}, p); }}
+extern "C" void {name}__on_host(void** p, const unsigned* g) {{ hl_grid({block}, {name}__body, p, g); }}
+"""
 
 HALF = """
 inline unsigned short __half_as_ushort(const half &h) { return __half_raw(h).x; }
@@ -76,11 +79,11 @@ def kernel_names(source: str) -> list[str]:
 
 def _in_dialect(source: str) -> str:
     """`source` as C++: dynamic shared memory named, and an entry for each kernel added."""
-    waits = "true" if "__sync" in source else "false"
+    block = "hl_fibers" if "__sync" in source else "hl_loop"
     shared = r"extern\s+__shared__\s+([\w:<> ]+?)\s+(\w+)\s*\[\s*\]\s*;"
     text = re.sub(shared, r"\1 *\2 = (\1 *)hl_smem;", source)
     half = HALF if "cupy/float16.cuh" in source else ""
-    return f"{text}\n{half}{''.join(ENTRY.format(name=name, waits=waits) for name in kernel_names(source))}"
+    return f"{text}\n{half}{''.join(ENTRY.format(name=name, block=block) for name in kernel_names(source))}"
 
 
 @functools.cache

@@ -42,12 +42,11 @@ def install() -> None:
 def memory(pointer: int, shape: tuple[int, ...], dtype: Any, strides: tuple[int, ...] | None = None) -> Any:
     """The memory at `pointer` as an array of NumPy."""
     dtype = np.dtype(dtype)
-    if strides is None:
-        size = int(np.prod(shape)) * dtype.itemsize
-    else:
-        size = sum((n - 1) * stride for n, stride in zip(shape, strides, strict=True)) + dtype.itemsize
-    buffer = (ctypes.c_char * max(size, 1)).from_address(pointer)
-    return np.ndarray(shape, dtype, buffer, 0, strides)
+    spans = [(n - 1) * step for n, step in zip(shape, strides or (), strict=False)]
+    before = -sum(span for span in spans if span < 0)
+    size = sum(map(abs, spans)) + dtype.itemsize if strides else int(np.prod(shape)) * dtype.itemsize
+    buffer = (ctypes.c_char * max(size, 1)).from_address(pointer - before)
+    return np.ndarray(shape, dtype, buffer, before, strides)
 
 
 # cuBLAS
@@ -137,7 +136,7 @@ def _cublas() -> dict[str, Any]:
         "gemmStridedBatchedEx": _gemm_strided,
         **{
             f"{letter}gemmBatched": _gemm_batched(dtype)
-            for letter, dtype in zip("sdcz", ("f4", "f8", "c8", "c16"), strict=True)
+            for letter, dtype in (("s", "f4"), ("d", "f8"), ("c", "c8"), ("z", "c16"))
         },
     }
 
