@@ -118,7 +118,7 @@ def rule_of(line: str) -> Any:
         return eval(ast.unparse(node), space)
 
     node: Any = ast.parse(line, mode="eval").body
-    if isinstance(getattr(node, "value", None), ast.Call) or line.startswith("A.flat"):
+    if isinstance(getattr(node, "value", None), ast.Call) or line.startswith("A.flat["):
         node = node.value
     if isinstance(node, ast.Subscript):
         owner = value(node.value)
