@@ -6,6 +6,7 @@ by hand: values at ties and kinks, singular points, and which of two nearby bran
 """
 
 import copy
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import reduce
@@ -49,7 +50,8 @@ class Case:
         if self.id is not None:
             return f"{key_name(self.key)}: {self.id}"
         arguments = [*map(repr, self.args), *(f"{name}={value!r}" for name, value in self.kwargs.items())]
-        return f"{key_name(self.key)}({', '.join(arguments)})"
+        text = f"{key_name(self.key)}({', '.join(arguments)})"
+        return re.sub(" at 0x[0-9a-f]+", "", text)  # the name is the same in every process
 
     def inputs(self) -> tuple[tuple[Any, ...], dict[str, Any]]:
         """Fresh arguments and keyword arguments, the same numbers every time."""
