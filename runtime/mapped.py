@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.callbacks import flat, shaped
-from adcompiler.runtime.shapes import fit
+from adcompiler.runtime.shapes import fit, shape
 from adcompiler.runtime.tangents import accumulate
 
 
@@ -169,7 +169,7 @@ class Pieces:
             elif not f.calls:
                 bars.append(None)
             else:
-                one, piece, *rest = f.pull(0, ct)
+                one, piece, *rest = f.pull(0, fit(ct, shape(f.calls[0][0])))  # one number may fill many places
                 bars.append(one)
                 more = [accumulate(total, bar) for total, bar in zip(more, rest, strict=True)]
                 if piece is not None:
