@@ -157,6 +157,8 @@ class Pieces:
 
     def pullback(self, y_bar: Any) -> tuple[Any, list[Any], list[Any]]:
         """The cotangents of x, of the functions and of the further arguments."""
+        if self.value.dtype.kind not in "fc":  # the values were cut to whole numbers, the type of x
+            return None, [None] * len(self.functions), [None] * self.count
         y_bar = np.asarray(y_bar)
         x_bar = np.zeros(self.x.shape, dtype=np.result_type(self.x, y_bar, "f2"))
         bars: list[Any] = []
