@@ -3,8 +3,8 @@
     make bench-rules            all rules, the slowest first
     make bench-rules ONLY=fft   the calls with this in their text
 
-A value that takes no time to speak of (a view, a number) is replaced by a copy of the arguments as the unit, which is
-marked by a c. Of several measurements the shortest counts, value and pullback by turns, so that the ratio depends
+A value that takes no time to speak of (a view, a number) is replaced as the unit by a copy of arguments and value, which
+is marked by a c. Of several measurements the shortest counts, value and pullback by turns, so that the ratio depends
 little on what else the machine does.
 """
 
@@ -28,7 +28,7 @@ from rule_calls import ARGUMENTS, CALLS, CONSTANTS, DOMAINS, DRAWS
 from adcompiler import DifferentiationError, pullback
 from adcompiler.rules.registry import all_rules, key_name, lookup
 from adcompiler.runtime.ruling import first_that_takes
-from adcompiler.vectors import random_like
+from adcompiler.vectors import leaves, random_like
 
 # What would measure the machine instead: threads that wait for each other while others work, and memory that goes back
 # to the system and has to be mapped again.
@@ -146,6 +146,7 @@ def measured(line: str, function: Any) -> Row:
     value, back = pullback(function, *arguments)
     cotangent = random_like(value, np.random.default_rng(2))
     back(cotangent)
+    arrays = [leaf for leaf in leaves((arguments, value)) if isinstance(leaf, np.ndarray)]
     best = [np.inf, np.inf, np.inf]
     end = time.perf_counter() + SECONDS
     rounds = 0
@@ -156,7 +157,7 @@ def measured(line: str, function: Any) -> Row:
         after_value = time.perf_counter()
         pullback(function, *arguments)[1](cotangent)
         after_pullback = time.perf_counter()
-        [np.copy(a) for a in arguments]
+        [np.copy(leaf) for leaf in arrays]
         times = after_value - begin, after_pullback - after_value, time.perf_counter() - after_pullback
         best = list(map(min, best, times))
     copies = best[0] < SHORT
