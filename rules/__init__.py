@@ -49,6 +49,7 @@ if hasattr(np, "matvec"):
 
 later("cupy", "adcompiler.rules.cupy")
 later("statistics", "adcompiler.rules.statisticsmodule")
+later("scipy.fft", "adcompiler.rules.scipy_fft")
 later("scipy.integrate", "adcompiler.rules.integrate")
 later("scipy.special", "adcompiler.rules.special")
 later("scipy.stats", "adcompiler.rules.stats")

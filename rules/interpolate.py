@@ -11,7 +11,7 @@ from scipy.interpolate import BSpline, PPoly
 
 from adcompiler.rules import interpolate_tables as interpolate_tables
 from adcompiler.rules.registry import refused, rrule
-from adcompiler.runtime.constants import require_constant, unknown
+from adcompiler.runtime.constants import unknown
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.piecewise import (
     coefficients_bar,
@@ -63,6 +63,8 @@ refused(
     PPoly.solve,
     why="It has no rule here.\nUse CubicSpline, PchipInterpolator, RegularGridInterpolator or numpy.linalg.solve.",
 )
+
+PLACES = "of where the data of a spline are, or its knots"
 
 # Fields have an underscore before them since SciPy 1.15.
 UNDERSCORE = "_" if isinstance(PPoly.c, property) else ""
@@ -169,7 +171,17 @@ def ppoly(c, x, extrapolate=None, axis=0):
     y = PPoly(np.array(c), np.array(x), extrapolate, axis)
     if axis:
         return NotImplemented
-    return y, lambda y_bar: (field(y_bar, C, y.c), field(y_bar, X, y.x), None, None)
+
+    def pullback(y_bar):
+        x_bar = y_bar.get(X)
+        return (
+            field(y_bar, C, y.c),
+            x_bar if isinstance(x_bar, NotImplementedTangent) else field(y_bar, X, y.x),
+            None,
+            None,
+        )
+
+    return y, pullback
 
 
 # Their data
@@ -205,8 +217,7 @@ def homogeneous(bc_type, n):
 
 
 @rrule(interpolate.CubicSpline, kind="unknown")
-def cubic_spline(x, y, axis=0, bc_type="not-a-knot", extrapolate=None, *, needs):
-    require_constant(needs[0], "x", "CubicSpline")
+def cubic_spline(x, y, axis=0, bc_type="not-a-knot", extrapolate=None):
     spline = interpolate.CubicSpline(x, y, axis, bc_type, extrapolate)
 
     def pullback(y_bar):
@@ -222,42 +233,39 @@ def cubic_spline(x, y, axis=0, bc_type="not-a-knot", extrapolate=None, *, needs)
 
         c_bar = field(y_bar, C, spline.c)
         values_bar = of_matrix(make, c_bar, y, axis)
-        return None, values_bar, None, unknown(bc_type, "of the conditions at the ends of a spline"), None
+        return unknown(x, PLACES), values_bar, None, unknown(bc_type, "of the conditions at the ends of a spline"), None
 
     return spline, pullback
 
 
 @rrule(interpolate.CubicHermiteSpline, kind="unknown")
-def cubic_hermite_spline(x, y, dydx, axis=0, extrapolate=None, *, needs):
-    require_constant(needs[0], "x", "CubicHermiteSpline")
+def cubic_hermite_spline(x, y, dydx, axis=0, extrapolate=None):
     spline = interpolate.CubicHermiteSpline(x, y, dydx, axis, extrapolate)
 
     def pullback(y_bar):
         values_bar, slopes_bar = hermite_bars(field(y_bar, C, spline.c), spline.x)
-        return None, np.moveaxis(values_bar, 0, axis), np.moveaxis(slopes_bar, 0, axis), None, None
+        return unknown(x, PLACES), np.moveaxis(values_bar, 0, axis), np.moveaxis(slopes_bar, 0, axis), None, None
 
     return spline, pullback
 
 
 @rrule(interpolate.PchipInterpolator, kind="unknown")
-def pchip(x, y, axis=0, extrapolate=None, *, needs):
-    require_constant(needs[0], "x", "PchipInterpolator")
+def pchip(x, y, axis=0, extrapolate=None):
     spline = interpolate.PchipInterpolator(x, y, axis, extrapolate)
 
     def pullback(y_bar):
         values_bar, slopes_bar = hermite_bars(field(y_bar, C, spline.c), spline.x)
         values_bar = values_bar + monotone_slopes_bar(slopes_bar, spline.x, along_first(y, axis))
-        return None, np.moveaxis(values_bar, 0, axis), None, None
+        return unknown(x, PLACES), np.moveaxis(values_bar, 0, axis), None, None
 
     return spline, pullback
 
 
 @rrule(interpolate.Akima1DInterpolator, kind="unknown")
-def akima(x, y, axis=0, *, method="akima", extrapolate=None, needs):
-    require_constant(needs[0], "x", "Akima1DInterpolator")
-    require_constant(needs[1], "y", "Akima1DInterpolator")
+def akima(x, y, axis=0, *, method="akima", extrapolate=None):
     spline = interpolate.Akima1DInterpolator(x, y, axis, method=method, extrapolate=extrapolate)
-    return spline, lambda y_bar: (None,) * 5
+    why = "of the data of Akima1DInterpolator: use PchipInterpolator or CubicSpline"
+    return spline, lambda y_bar: (unknown(x, PLACES), unknown(y, why), None, None, None)
 
 
 # B-splines
@@ -314,18 +322,15 @@ def bspline_integrate(self, a, b, extrapolate=None):
 
 
 @rrule(BSpline, kind="unknown")
-def bspline(t, c, k, extrapolate=True, axis=0, *, needs):
-    require_constant(needs[0], "t", "BSpline")
+def bspline(t, c, k, extrapolate=True, axis=0):
     if axis:
         return NotImplemented
     y = BSpline(t, np.array(c), k, extrapolate, axis)
-    return y, lambda y_bar: (None, field(y_bar, B_C, y.c), None, None, None)
+    return y, lambda y_bar: (unknown(t, PLACES), field(y_bar, B_C, y.c), None, None, None)
 
 
 @rrule(interpolate.make_interp_spline, kind="unknown")
-def make_interp_spline(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=True, *, needs):
-    for position, name in ((0, "x"), (3, "t")):
-        require_constant(needs[position], name, "make_interp_spline")
+def make_interp_spline(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=True):
     if axis or bc_type == "periodic":
         return NotImplemented
     spline = interpolate.make_interp_spline(x, y, k, t, bc_type, axis, check_finite)
@@ -335,7 +340,15 @@ def make_interp_spline(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=Tru
             return interpolate.make_interp_spline(x, unit, k, t, homogeneous(bc_type, len(unit))).c
 
         values_bar = of_matrix(make, field(y_bar, B_C, spline.c), y, axis)
-        return None, values_bar, None, None, unknown(bc_type, "of the conditions at the ends of a spline"), None, None
+        return (
+            unknown(x, PLACES),
+            values_bar,
+            None,
+            unknown(t, PLACES),
+            unknown(bc_type, "of the conditions at the ends of a spline"),
+            None,
+            None,
+        )
 
     return spline, pullback
 
@@ -344,8 +357,7 @@ def make_interp_spline(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=Tru
 
 
 @rrule(interpolate.splrep, kind="unknown")
-def splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, *, per=0, quiet=1, needs):
-    require_constant(needs[0], "x", "splrep")
+def splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, *, per=0, quiet=1):
     if s or (s is None and w is not None) or task or t is not None or per:
         return NotImplemented
     tck = interpolate.splrep(x, y, w, xb, xe, k, task, s, t, per=per, quiet=quiet)
@@ -355,7 +367,7 @@ def splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, *, per=0
         c_bar = y_bar[1]
         matrix = basis(tck[0], k, np.asarray(x, float), 0, True)
         y_bar = np.zeros(n) if c_bar is None else np.linalg.solve(matrix.T, np.asarray(c_bar)[:n])
-        return None, y_bar, *(None,) * 9
+        return unknown(x, PLACES), y_bar, *(None,) * 9
 
     return tck, pullback
 

@@ -6,7 +6,7 @@ import numpy as np
 from scipy.interpolate import RegularGridInterpolator, interp1d
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.constants import require_constant
+from adcompiler.runtime.constants import unknown
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.piecewise import position_bar, positions_first
 from adcompiler.runtime.shapes import shape
@@ -21,22 +21,20 @@ KINDS = {"linear": 1, "slinear": 1, "nearest": 0, "nearest-up": 0, "previous": 0
 
 
 @rrule(interp1d, kind="unknown")
-def make_interp1d(
-    x, y, kind="linear", axis=-1, copy=True, bounds_error=None, fill_value=np.nan, assume_sorted=False, *, needs
-):
-    require_constant(needs[0], "x", "interp1d")
-    require_constant(needs[6], "fill_value", "interp1d")
+def make_interp1d(x, y, kind="linear", axis=-1, copy=True, bounds_error=None, fill_value=np.nan, assume_sorted=False):
     made = interp1d(x, y, kind, axis, True, bounds_error, fill_value, assume_sorted)
 
     def pullback(y_bar):
         bar = y_bar.get("y")
+        outside = unknown(fill_value, "of fill_value in interp1d")
+        places = unknown(x, "of the positions of the data in interp1d")
         if bar is None:
-            return (None,) * 8
+            return places, *(None,) * 5, outside, None
         if not assume_sorted:
             order = np.argsort(x, kind="mergesort")
             sorted_bar, bar = bar, np.empty_like(bar)
             np.moveaxis(bar, axis, 0)[order] = np.moveaxis(sorted_bar, axis, 0)
-        return None, bar, *(None,) * 6
+        return places, bar, *(None,) * 4, outside, None
 
     return made, pullback
 
@@ -71,7 +69,7 @@ def call_interp1d(self, x):
 
 def position_slopes(table, kind, t, axis):
     """The slopes of the interpolant at `t`, in the shape of its values; None where it is piecewise constant."""
-    if (kind in KINDS and KINDS[kind] == 0) or kind == 0:
+    if kind in KINDS and KINDS[kind] == 0 or kind == 0:
         return None
     x, values = table.x, np.moveaxis(table.y, axis, 0)
     if kind in ("linear", "slinear", 1):
@@ -92,15 +90,15 @@ def position_slopes(table, kind, t, axis):
 
 
 @rrule(RegularGridInterpolator, kind="unknown")
-def make_grid(points, values, method="linear", bounds_error=True, fill_value=np.nan, *, needs):
-    require_constant(needs[0], "points", "RegularGridInterpolator")
-    require_constant(needs[4], "fill_value", "RegularGridInterpolator")
+def make_grid(points, values, method="linear", bounds_error=True, fill_value=np.nan):
     made = RegularGridInterpolator(points, np.array(values), method, bounds_error, fill_value)
     turned = tuple(axis for axis, p in enumerate(points) if len(p) > 1 and p[0] > p[-1])
 
     def pullback(y_bar):
         bar = y_bar.get(VALUES)
-        return None, np.zeros(shape(values)) if bar is None else np.flip(bar, turned), None, None, None
+        table_bar = np.zeros(shape(values)) if bar is None else np.flip(bar, turned)
+        places = unknown(points, "of the positions of a grid")
+        return places, table_bar, None, None, unknown(fill_value, "of fill_value in RegularGridInterpolator")
 
     return made, pullback
 

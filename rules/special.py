@@ -71,6 +71,9 @@ refused(
     why="The derivatives in the parameters have no closed form: they are eigenvalues of another equation.\n"
     "Take the result as a constant with stop_gradient(), or register a rule with @rrule.",
 )
+for _names, _instead in (("sph_harm", "sph_harm_y"), ("btdtr btdtri", "betainc and betaincinv")):
+    if named(_names):
+        refused(*named(_names), why=f"SciPy has given it up.\nUse {_instead}.")
 refused(
     *named("lqmn lqn lpn lpmn clpmn pbdn_seq pbdv_seq pbvv_seq riccati_jn riccati_yn"),
     why="It returns the values of all orders together with their derivatives, for one number.\n"

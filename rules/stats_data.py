@@ -5,10 +5,12 @@ from scipy import stats
 from adcompiler.rules.outside import present
 from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.runtime.moments import (
+    entropy_bar,
     gmean_bar,
     hmean_bar,
     kurtosis_bar,
     pmean_bar,
+    reference_bar,
     sem_bar,
     skew_bar,
     variation_bar,
@@ -131,6 +133,27 @@ def zscore(a, axis=0, ddof=0):
     return y, pullback
 
 
+# The entropy of one distribution, or of one against another
+
+
+@rrule(stats.entropy)
+def entropy(pk, qk=None, base=None, axis=0, *, keepdims=False, needs):
+    refuse_complex("entropy", (pk, qk))
+    refuse_parameters("entropy", ("base",), ("it has no rule",), (base,), needs[2:3])
+    y = stats.entropy(pk, qk, base, axis, keepdims=keepdims)
+
+    def pullback(y_bar):
+        return (
+            entropy_bar(y_bar, pk, qk, y, base, axis, keepdims),
+            reference_bar(y_bar, pk, qk, base, axis, keepdims),
+            None,
+            None,
+            None,
+        )
+
+    return y, pullback
+
+
 # Ranks and counts
 
 non_differentiable(*present("rankdata relfreq cumfreq tiecorrect find_repeats mode", stats), kind="unknown")
@@ -150,7 +173,7 @@ refused(
     "Use np.quantile, np.median or np.sort, and np.mean, np.var or np.std with where=, which have rules.",
 )
 refused(
-    *present("moment lmoment kstat kstatvar describe bayes_mvs mvsdist gstd gzscore zmap entropy", stats),
+    *present("moment lmoment kstat kstatvar describe bayes_mvs mvsdist gstd gzscore zmap", stats),
     *present("differential_entropy circmean circvar circstd directional_stats order_statistic", stats),
     *present("obrientransform", stats),
     why="It has no rule yet.\n"

@@ -106,6 +106,45 @@ def zscore_bar(y_bar: Any, a: Any, y: Any, axis: Any, ddof: Any) -> Any:
         return _as_data(multiply_strong(total, 1 / scale), a)
 
 
+# The entropy of weights that are divided by their sum
+
+
+def entropy_bar(y_bar: Any, p: Any, q: Any, y: Any, base: Any, axis: Any, keepdims: bool) -> Any:
+    """The cotangent of the weights `p` in their entropy, or in that relative to `q`."""
+    whole = np.broadcast_shapes(shape(p), () if q is None else shape(q))
+    c, y = (_reshaped(value, whole, axis, keepdims) for value in (_in_base(y_bar, base), y))
+    nats = y if base is None else y * np.log(base)
+    with np.errstate(all="ignore"):
+        share, total = _normalised(p, axis)
+        log = -np.log(share) if q is None else np.log(share / _normalised(q, axis)[0])
+        return _as_data(multiply_strong(c, (log - nats) / total), p)
+
+
+def reference_bar(y_bar: Any, p: Any, q: Any, base: Any, axis: Any, keepdims: bool) -> Any:
+    """The cotangent of the weights `q` to which an entropy is relative."""
+    if q is None:
+        return None
+    c = _reshaped(_in_base(y_bar, base), np.broadcast_shapes(shape(p), shape(q)), axis, keepdims)
+    with np.errstate(all="ignore"):
+        share, total = _normalised(q, axis)
+        return _as_data(multiply_strong(c, (1 - _normalised(p, axis)[0] / share) / total), q)
+
+
+def _in_base(y_bar: Any, base: Any) -> Any:
+    return y_bar if base is None else y_bar / np.log(base)
+
+
+def _normalised(p: Any, axis: Any) -> tuple[Any, Any]:
+    """Weights divided by their sum, and the sum."""
+    total = np.sum(p, axis=axis, keepdims=True)
+    return p / total, total
+
+
+def _reshaped(y: Any, whole: Any, axis: Any, keepdims: bool) -> Any:
+    """A result, or its cotangent, with axes of length 1 where data of the shape `whole` were reduced."""
+    return y if keepdims or axis is None or not shape(y) else y.reshape(kept_shape(whole, axis))
+
+
 def _deviations(a: Any, axis: Any) -> Any:
     return a - np.mean(a, axis=axis, keepdims=True)
 
@@ -122,7 +161,7 @@ def _length(a: Any, axis: Any) -> Any:
 
 def _kept(y: Any, a: Any, axis: Any, keepdims: bool) -> Any:
     """A result, or its cotangent, with axes of length 1 where the data were reduced."""
-    return y if keepdims or axis is None or not shape(y) else y.reshape(kept_shape(shape(a), axis))
+    return _reshaped(y, shape(a), axis, keepdims)
 
 
 def _as_data(bar: Any, a: Any) -> Any:

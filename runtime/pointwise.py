@@ -46,7 +46,7 @@ def is_real_or_complex(x: Any) -> bool:
 
 def bars(partials: Sequence[Partial], args: Any, y: Any, y_bar: Any, needs: Any) -> tuple[Any, ...]:
     """The cotangents of the operands `args` of an elementwise function with the result `y`."""
-    operands = [np.asarray(x)[()] if type(x) in (float, complex) else x for x in args]  # dividing by 0 raises nothing
+    operands = [np.asarray(x)[()] if type(x) in (int, float, complex) else x for x in args]  # division raises nothing
     with np.errstate(all="ignore"):
         return tuple(
             as_given(fit(_against(y_bar, slope(partial, operands, y)), shape(x)), x)

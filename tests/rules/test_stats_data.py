@@ -28,6 +28,10 @@ CASES = [
     *(case(stats.skew, normal(5, 2), 0, bias, real_only=True) for bias in (True, False)),
     *(case(stats.kurtosis, normal(5, 2), 0, fisher, False, real_only=True) for fisher in (True, False)),
     *(case(stats.variation, positive(4, 3), axis, ddof=1, real_only=True) for axis in (0, -1, None)),
+    *(case(stats.entropy, positive(4, 3), real_only=True, **options) for options in ({}, {"axis": 1, "base": 2})),
+    case(stats.entropy, positive(4, 3), positive(4, 3), 3, 0, real_only=True),
+    case(stats.entropy, positive(4, 3), positive(4, 1), axis=0, keepdims=True, real_only=True),
+    case(stats.entropy, positive(4), positive(4), real_only=True),
     *(case(stats.zscore, normal(4, 3), axis, ddof, real_only=True) for axis in (0, -1, None) for ddof in (0, 1)),
 ]
 
@@ -85,6 +89,13 @@ def test_kernel_density_estimate():
     check_gradient(lambda x: np.sum(line(x)) + weighted.pdf(x)[0], np.array([0.3, -0.4]))
     check_gradient(lambda x: np.sum(plane(x) ** 2), rng.normal(size=(2, 3)))
     check_gradient(lambda x: plane(x)[0], np.array([0.3, -0.4]))
+
+
+def test_entropy_of_nothing():
+    """A weight of 0 has an infinite slope, which a zero cotangent does not see."""
+    p = np.array([0.0, 1.0, 3.0])
+    assert gradient(lambda p: stats.entropy(p))(p)[0] == np.inf
+    np.testing.assert_array_equal(gradient(lambda p: np.where(p[0] > 0, stats.entropy(p), 0.0))(p), 0.0)
 
 
 def test_equal_numbers():
