@@ -8,8 +8,9 @@ import numpy as np
 try:
     import scipy.integrate as integrate
     import scipy.optimize as optimize
+    import scipy.special as special
 except ImportError:
-    integrate = optimize = None
+    integrate = optimize = special = None
 
 _rng = np.random.default_rng(0)
 _normal, _uniform = _rng.standard_normal, _rng.uniform
@@ -71,6 +72,7 @@ CONSTANTS = {
     "np": np,
     "integrate": integrate,
     "optimize": optimize,
+    "special": special,
     "mask": _rng.random((400, 500)) < 0.5,
     "half": _rng.random(200_000) < 0.5,
     "some": _rng.random(400) < 0.5,
@@ -356,7 +358,7 @@ np.hsplit(A, 4)
 np.dsplit(C, 7)
 np.unstack(A)
 np.cumulative_sum(X)
-np.cumulative_prod(SMALL)
+np.cumulative_prod(G, axis=0)
 np.matvec(T, L[:8])
 np.vecmat(L[:8], T)
 np.fromfunction(lambda i, j: i * ONE + j, (400, 500))

@@ -3,9 +3,9 @@
     make bench-rules            all rules, the slowest first
     make bench-rules ONLY=fft   the calls with this in their text
 
-A value that takes no time to speak of (a view, a number) is replaced by a copy of the arguments as the unit, which is
-marked by a c. Of several measurements the shortest counts, value and pullback by turns, so that the ratio depends
-little on what else the machine does.
+A value that takes no time to speak of (a view, a number) is replaced as the unit by a copy of arguments and value,
+which is marked by a c. Of several measurements the shortest counts, value and pullback by turns, so that the ratio
+depends little on what else the machine does.
 """
 
 import ast
@@ -23,12 +23,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from rule_calls import ARGUMENTS, CALLS, CONSTANTS, DOMAINS, DRAWS
+from rule_calls import ARGUMENTS, CALLS, CONSTANTS, DOMAINS, DRAWS, special
 
 from adcompiler import DifferentiationError, pullback
 from adcompiler.rules.registry import all_rules, key_name, lookup
 from adcompiler.runtime.ruling import first_that_takes
-from adcompiler.vectors import random_like
+from adcompiler.vectors import leaves, random_like
 
 # What would measure the machine instead: threads that wait for each other while others work, and memory that goes back
 # to the system and has to be mapped again.
@@ -42,7 +42,61 @@ SECONDS = 0.2
 SHORT = 20e-6
 
 # Why a rule takes more than SLOW times as long as its value, by the name of its first key.
-REASONS: dict[str, str] = {}
+_CALLS = "each piece is a call of its own, with a pullback of its own, which must be kept"
+_EXTREMUM = "the value is one pass; which elements attain it, and how many share, takes a comparison and a count more"
+_MOVED = "the value is one copy of memory; the cotangent is zeros, their filling, and a copy for the caller"
+_SELECTED = "NumPy gives the values by hashing or selecting; their places need a sort"
+_SOLVER = "a solver that needs little: what is left is the time of a few small calls"
+_TWO = "the value reads two arrays and writes little or nothing; the pullback writes two arrays"
+REASONS = {
+    **dict.fromkeys("numpy.lib._function_base_impl.vectorize.__call__ numpy.apply_along_axis".split(), _CALLS),
+    **dict.fromkeys("numpy.apply_over_axes numpy.piecewise numpy.unstack".split(), _CALLS),
+    **dict.fromkeys("numpy.maximum numpy.minimum numpy.fmax numpy.fmin".split(), _EXTREMUM),
+    **dict.fromkeys(
+        "numpy.max numpy.min numpy.nanmax numpy.nanmin numpy.ptp numpy.clip ndarray.clip".split(), _EXTREMUM
+    ),
+    **dict.fromkeys("numpy.pad numpy.insert numpy.delete numpy.ediff1d numpy.fft.fftshift".split(), _MOVED),
+    **dict.fromkeys("numpy.fft.ifftshift numpy.diag numpy.diff numpy.compress ndarray.compress".split(), _MOVED),
+    **dict.fromkeys("numpy.polyadd numpy.polysub numpy.polyint numpy.select numpy.choose".split(), _MOVED),
+    **dict.fromkeys("numpy.unique numpy.unique_values numpy.unique_counts numpy.unique_inverse".split(), _SELECTED),
+    **dict.fromkeys("numpy.union1d numpy.setxor1d numpy.partition numpy.sort".split(), _SELECTED),
+    **dict.fromkeys("numpy.vecdot numpy.matvec numpy.vecmat".split(), _TWO),
+    "scipy.integrate._odepack_py.odeint": "the value is compiled Fortran; the adjoint equation is solved in Python",
+    "scipy.integrate._ivp.ivp.solve_ivp": "the adjoint equation is solved back, with interpolation of the solution",
+    "scipy.integrate._quadrature.simpson": "the weights of the rule are written out for each sample",
+    "ndarray.tolist": "numbers in lists are Python objects, one by one",
+    "builtins.abs": "the absolute value clears a bit; np.sign, which gives nan for nan, takes three times as long",
+    "operator.getitem": "the value copies rows as a whole; the cotangent is zeros and a sum for each row",
+    "numpy.prod": "the product of all others is computed by running products from both ends, since any may be 0",
+    "numpy.linalg.cholesky": "LAPACK's triangular solver is not in NumPy: two solutions of general systems instead",
+    "numpy.linalg.matrix_norm": "the value is one sum; the cotangent is the matrix, divided and copied",
+    "numpy.poly": "the roots are multiplied out again without one of them, for each",
+    "numpy.lib._index_tricks_impl.AxisConcatenator.__getitem__": "the index is read again, to find what stands where",
+    "numpy.linspace": "NumPy counts and multiplies; the cotangents need the weights of both ends, and two sums",
+    **dict.fromkeys("j1 y1 i1 k1 i1e k1e".split(), "SciPy has polynomials for orders 0 and 1, and a recurrence for 2"),
+    **dict.fromkeys("itstruve0 itmodstruve0 it2struve0".split(), "a Struve function takes longer than its integral"),
+    **dict.fromkeys(
+        "ellipk ellipe ellipkm1".split(), "Carlson's forms do not cancel, and take longer than a polynomial"
+    ),
+    "psi": "its derivative, a zeta function, takes longer than a polynomial",
+    "sici": "the derivatives are sine and cosine over the argument, both guarded at 0",
+    "numpy.fft.rfftfreq": "the value counts; the cotangent multiplies it and sums",
+    "numpy.gradient": "the differences are taken twice, and their adjoint along each axis",
+    "numpy.average": "weights and elements both have cotangents, and the sum of the weights is a result",
+    "numpy.random._generator.Generator.choice": "few are chosen; the cotangent is as long as the whole",
+}
+
+# The same, for what is common to one form of call, by a part of its text.
+FORMS = {
+    "where=": "with a mask, the plain rule is applied to the chosen elements, and both are put into place",
+    ".outer(": "the value reads two vectors; the pullback reads and writes a matrix for each, and sums it",
+    ".reduce(": "several passes for one: products of others or places of extrema, and the axis is moved to the end",
+    ".accumulate(": "a function without closed form is undone step by step along the axis",
+    ".reduceat(": "as for reduce, and the total of each piece is spread over its elements",
+    "optimize.": _SOLVER,
+    "integrate.quad(": _SOLVER,
+    "casting=": "the general form of a call goes through more Python than the value",
+}
 
 METHODS = {
     "outer": "np.{name}.outer({letters})",
@@ -79,6 +133,8 @@ def calls() -> list[str]:
             if lookup(getattr(ufunc, method)):
                 lines.append(form.format(name=name, letters="LP, flags" if name == "ldexp" else "LP, LP"))
                 lines += [f"np.{name}.reduce(G)"] if method == "reduce" else []
+    if special is not None:
+        lines += [f"special.{name}(P)" for name, f in sorted(vars(special).items()) if _is_unary(f)]
     for name, parameters in DRAWS.items():
         lines += [f"{source}.{name}({parameters})" for source in ("rng", "legacy", "np.random")]
     return [line for line in lines if line.strip()]
@@ -86,6 +142,10 @@ def calls() -> list[str]:
 
 def _ufunc(key: Any) -> Any:
     return key if isinstance(key, np.ufunc) and getattr(np, key.__name__, None) is key else None
+
+
+def _is_unary(value: Any) -> bool:
+    return isinstance(value, np.ufunc) and value.nin == 1 and bool(lookup(value))
 
 
 def compiled_from(lines: list[str], folder: Path) -> list[Any]:
@@ -146,6 +206,7 @@ def measured(line: str, function: Any) -> Row:
     value, back = pullback(function, *arguments)
     cotangent = random_like(value, np.random.default_rng(2))
     back(cotangent)
+    arrays = [leaf for leaf in leaves((arguments, value)) if isinstance(leaf, np.ndarray)]
     best = [np.inf, np.inf, np.inf]
     end = time.perf_counter() + SECONDS
     rounds = 0
@@ -156,7 +217,7 @@ def measured(line: str, function: Any) -> Row:
         after_value = time.perf_counter()
         pullback(function, *arguments)[1](cotangent)
         after_pullback = time.perf_counter()
-        [np.copy(a) for a in arguments]
+        [np.copy(leaf) for leaf in arrays]
         times = after_value - begin, after_pullback - after_value, time.perf_counter() - after_pullback
         best = list(map(min, best, times))
     copies = best[0] < SHORT
@@ -184,11 +245,17 @@ def show(rows: list[Row]) -> None:
     """The table of ratios."""
     for row in sorted((row for row in rows if not row.error), key=lambda row: -row.ratio):
         slow = row.ratio > SLOW
-        reason = REASONS.get(key_name(row.rule.keys[0]), "no reason is known") if slow else ""
+        reason = reason_of(row) if slow else ""
         print(f"{row.ratio:8.1f}{'c' if row.copies else ' '} {'!' if slow else ' '} {row.call}  {reason}".rstrip())
     for row in rows:
         if row.error:
             print(f"   error    {row.call}  {row.error}")
+
+
+def reason_of(row: Row) -> str:
+    """Why a call takes long: by its form, else by its rule."""
+    by_form = [reason for part, reason in FORMS.items() if part in row.call]
+    return by_form[0] if by_form else REASONS.get(key_name(row.rule.keys[0]), "no reason is known")
 
 
 def show_unmeasured(rows: list[Row]) -> None:

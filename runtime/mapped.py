@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.callbacks import flat, shaped
-from adcompiler.runtime.shapes import fit
+from adcompiler.runtime.shapes import fit, shape
 from adcompiler.runtime.tangents import accumulate
 
 
@@ -157,6 +157,8 @@ class Pieces:
 
     def pullback(self, y_bar: Any) -> tuple[Any, list[Any], list[Any]]:
         """The cotangents of x, of the functions and of the further arguments."""
+        if self.value.dtype.kind not in "fc":  # the values were cut to whole numbers, the type of x
+            return None, [None] * len(self.functions), [None] * self.count
         y_bar = np.asarray(y_bar)
         x_bar = np.zeros(self.x.shape, dtype=np.result_type(self.x, y_bar, "f2"))
         bars: list[Any] = []
@@ -169,7 +171,7 @@ class Pieces:
             elif not f.calls:
                 bars.append(None)
             else:
-                one, piece, *rest = f.pull(0, ct)
+                one, piece, *rest = f.pull(0, fit(ct, shape(f.calls[0][0])))  # one number may fill many places
                 bars.append(one)
                 more = [accumulate(total, bar) for total, bar in zip(more, rest, strict=True)]
                 if piece is not None:

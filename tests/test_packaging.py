@@ -35,7 +35,7 @@ def run(*command, cwd):
 def checkout(tmp_path_factory):
     """A copy of what is packaged, since building leaves its traces in the folder."""
     copy = tmp_path_factory.mktemp("checkout")
-    tracked = [*FOLDERS.values(), "tests", "examples"]
+    tracked = [*FOLDERS.values(), "tests", "examples", "benchmarks"]
     for folder in tracked:
         shutil.copytree(ROOT / folder, copy / folder, ignore=shutil.ignore_patterns("__pycache__"))
     for path in ROOT.iterdir():
