@@ -308,8 +308,8 @@ class CallResolver(StreamResolver):
             keywords = tuple(k for k, _ in expr.kwargs if k)
             dynamic = Dynamic(expr.func.name, keywords, pure=True)
             return self.apply(expr, dynamic, self._operands(expr, args), kinds, Unknown())
-        owned = len(args) > len(expr.args)  # an object that is called is the first operand
-        return self._dynamic(expr, kinds[1:] if owned else kinds, pure=True)
+        own = len(args) - len(expr.args)  # an object that is called is its own first operand
+        return self._dynamic(expr, kinds[own:], pure=True)
 
     def _writes_out(self, key: Any, rules: Any, expr: ir.Call, kinds: list[Any]) -> bool:
         """Whether a call writes into one of its arguments."""

@@ -378,6 +378,8 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver):
         if name in ("size", "ndim", "itemsize", "nbytes"):
             return self.apply(expr, InertCall("an integer"), (expr.value,), (obj,), Int())
         key = array_member(name)
+        if callable(key) and not is_non_differentiable(key):  # a method that is read here, and called elsewhere
+            return self.apply(expr, Dynamic(getattr), (expr.value, ir.Const(name)), (obj, Known(name)), Unknown())
         if key is not None and lookup(key):
             return self.rule(expr, RuleCall(lookup(key), key), (expr.value,), ())
         if is_non_differentiable(key):

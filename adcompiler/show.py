@@ -335,7 +335,8 @@ WORDS: dict[type, Words] = {
 
 def place(rule: Rule) -> str:
     """The file and line of a rule."""
-    code = getattr(rule.partials[0] if rule.partials else rule.function, "__code__", None)
+    written = getattr(rule.function, "written", rule.function)  # where the table is that a rule was made of
+    code = getattr(rule.partials[0] if rule.partials else written, "__code__", None)
     return located(code.co_filename, code.co_firstlineno) if code else rule.name
 
 

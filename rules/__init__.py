@@ -49,5 +49,12 @@ if hasattr(np, "matvec"):
 
 later("cupy", "adcompiler.rules.cupy")
 later("statistics", "adcompiler.rules.statisticsmodule")
+later("scipy.fft", "adcompiler.rules.scipy_fft")
 later("scipy.integrate", "adcompiler.rules.integrate")
+later("scipy.special", "adcompiler.rules.special")
+later("scipy.stats", "adcompiler.rules.stats")
 later("scipy.optimize", "adcompiler.rules.optimize")
+later("scipy.linalg", "adcompiler.rules.scipy_linalg")
+later("scipy.sparse", "adcompiler.rules.sparse")
+later("scipy.signal", "adcompiler.rules.signal")
+later("scipy.interpolate", "adcompiler.rules.interpolate")

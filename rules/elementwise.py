@@ -12,6 +12,7 @@ from adcompiler.runtime.facts import is_static
 from adcompiler.runtime.guarded import (
     base_bar,
     exponent_bar,
+    length,
     log_weight,
     masked,
     masked_out,
@@ -299,8 +300,8 @@ def arctan2(a, b):
     a_shape, b_shape = shape(a), shape(b)
 
     def pullback(y_bar):
-        length = np.hypot(a, b)
-        return fit(turn_bar(y_bar, b, length), a_shape), fit(-turn_bar(y_bar, a, length), b_shape)
+        distance = length(a, b)
+        return fit(turn_bar(y_bar, b, distance), a_shape), fit(-turn_bar(y_bar, a, distance), b_shape)
 
     return y, pullback
 

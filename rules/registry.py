@@ -291,7 +291,8 @@ def key_name(key: Any) -> str:
     """A readable name of a key: ``numpy.sin``, ``ndarray.sum``, ``operator.mul``."""
     name = getattr(key, "__name__", None)
     if name is None:
-        return repr(key)
+        text = repr(key)
+        return f"<{type(key).__module__}.{type(key).__qualname__} object>" if " at 0x" in text else text
     owner = getattr(key, "__objclass__", None)
     if isinstance(getattr(key, "__self__", None), np.ufunc):
         return f"{key_name(key.__self__)}.{name}"
@@ -302,7 +303,7 @@ def key_name(key: Any) -> str:
 def _load_waiting() -> None:
     """Import the rules of packages that the user has imported by now."""
     global _waiting
-    if _waiting.keys().isdisjoint(sys.modules):
+    if _waiting.keys().isdisjoint(sys.modules.keys()):
         return
     with _lock:
         ready = [module for module in _waiting if getattr(sys.modules.get(module), "__file__", None)]

@@ -7,6 +7,7 @@ gets these rules as soon as a rule for its plain call is registered; one without
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any
 
@@ -41,8 +42,8 @@ ABSENT: Any = ...  # for `initial`: None says that there is none even where the 
 def plain_rule(ufunc: Any) -> Plain:
     """The rule of the call of `ufunc` with its operands alone: the first that does not decline."""
 
-    def plain(*operands: Any) -> Any:
-        wanted = (True,) * len(operands)
+    def plain(*operands: Any, needs: Any = None) -> Any:
+        wanted = needs or (True,) * len(operands)
         for rule in lookup(ufunc):
             if rule.function is _calls.get(ufunc):
                 continue
@@ -59,13 +60,14 @@ def call_rule(ufunc: Any) -> Any:
 
     def call(*operands: Any, out: Any = NOWHERE, needs: Any = None, **keywords: Any) -> Any:
         operands, out = operands[: ufunc.nin], (*operands[ufunc.nin :], out)[0]
+        wanted = functools.partial(plain, needs=None if needs is None else needs[: ufunc.nin])
         refuse_writing(ufunc.__name__, out)
         y = ufunc(*operands, **given(keywords, out))
         where, dtype, casting = options(keywords)
         y_shape = shape(y[0] if ufunc.nout > 1 else y)
 
         def pullback(y_bar: Any) -> Any:
-            bars = call_bars(plain, ufunc, operands, y_bar, y_shape, where, dtype, casting)
+            bars = call_bars(wanted, ufunc, operands, y_bar, y_shape, where, dtype, casting)
             return bars + rest
 
         return y, pullback
@@ -80,12 +82,13 @@ def outer_rule(ufunc: Any) -> Any:
 
     def outer(a: Any, b: Any, *, out: Any = NOWHERE, needs: Any = None, **keywords: Any) -> Any:
         refuse_writing(f"{ufunc.__name__}.outer", out)
+        wanted = functools.partial(plain, needs=None if needs is None else needs[:2])
         y = ufunc.outer(a, b, **given(keywords, out))
         where, dtype, casting = options(keywords)
         y_shape = shape(y[0] if ufunc.nout > 1 else y)
 
         def pullback(y_bar: Any) -> Any:
-            bars = outer_bars(plain, ufunc, (a, b), y_bar, y_shape, where, dtype, casting)
+            bars = outer_bars(wanted, ufunc, (a, b), y_bar, y_shape, where, dtype, casting)
             return bars + rest
 
         return y, pullback

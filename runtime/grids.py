@@ -108,8 +108,10 @@ def quotients(f: Any, axis: int, spacing: Any) -> tuple[Any, Any]:
     return widths, np.diff(f, axis=axis) / widths
 
 
-def gradient_bars(g: Any, y: Any, f: Any, axis: int, spacing: Any, edge_order: int) -> tuple[Any, Any]:
-    """The cotangents of `f` and of the spacing for ``y = np.gradient(f, spacing, axis=axis)``.
+def gradient_bars(
+    g: Any, y: Any, f: Any, axis: int, spacing: Any, edge_order: int, needs_spacing: bool
+) -> tuple[Any, Any]:
+    """The cotangents of `f` and, if it needs one, of the spacing for ``y = np.gradient(f, spacing, axis=axis)``.
 
     Inside, y is the mean of the slopes on both sides, each weighed with the width on the other side; at an edge it is
     the slope there, with `edge_order` 2 extrapolated from the two next to it.
@@ -128,8 +130,9 @@ def gradient_bars(g: Any, y: Any, f: Any, axis: int, spacing: Any, edge_order: i
     both = width(None, -1) + width(1, None)
     slopes_bar[before] += inner * (width(1, None) / both)
     slopes_bar[behind] += inner * (width(None, -1) / both)
-    widths_bar[behind] += inner * conj(slopes[before] - y[at(1, -1)]) / both
-    widths_bar[before] += inner * conj(slopes[behind] - y[at(1, -1)]) / both
+    if needs_spacing:
+        widths_bar[behind] += inner * conj(slopes[before] - y[at(1, -1)]) / both
+        widths_bar[before] += inner * conj(slopes[behind] - y[at(1, -1)]) / both
     for edge, next_, end in ((at(None, 1), at(1, 2), at(None, 1)), (at(-1, None), at(-2, -1), at(-1, None))):
         slopes_bar[edge] += g[end]
         if edge_order == 2:
@@ -139,8 +142,10 @@ def gradient_bars(g: Any, y: Any, f: Any, axis: int, spacing: Any, edge_order: i
             slopes_bar[next_] -= g[end] * (w / (w + v))
             widths_bar[edge] += g[end] * conj(step) * (v / (w + v) ** 2)
             widths_bar[next_] -= g[end] * conj(step) * (w / (w + v) ** 2)
-    widths_bar -= slopes_bar * conj(slopes) / widths
-    return diff_bar(slopes_bar / widths, shape(f), 1, axis), _spacing_bar(widths_bar, axis, spacing)
+    f_bar = diff_bar(slopes_bar / widths, shape(f), 1, axis)
+    if not needs_spacing:
+        return f_bar, None
+    return f_bar, _spacing_bar(widths_bar - slopes_bar * conj(slopes) / widths, axis, spacing)
 
 
 def _spacing_bar(widths_bar: Any, axis: int, spacing: Any) -> Any:

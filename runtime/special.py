@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.arrays import as_array
+from adcompiler.runtime.elementary import is_finite
 
 # B(2k) / 2k of the asymptotic series, DLMF 5.11.2.
 _DIGAMMA_SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
@@ -31,8 +32,12 @@ def digamma(x: float) -> float:
 
 
 def arcsinh_slope(x: Any) -> Any:
-    """1 / sqrt(1 + x^2); of real numbers without the square, which overflows in half precision at 256."""
-    return 1 / np.sqrt(1 + x * x) if np.iscomplexobj(x) else 1 / np.hypot(1, x)
+    """1 / sqrt(1 + x^2); of real numbers without the square where it overflows, in half precision at 256."""
+    if np.iscomplexobj(x):
+        return 1 / np.sqrt(1 + x * x)
+    with np.errstate(over="ignore"):
+        total = 1 + np.square(x)
+    return 1 / np.sqrt(total) if is_finite(total) else 1 / np.hypot(1, x)
 
 
 def sinc_slope(x: Any) -> Any:

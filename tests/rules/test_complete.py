@@ -1,5 +1,6 @@
 """Every built-in rule is tested by some case."""
 
+import functools
 import importlib.util
 import types
 from pathlib import Path
@@ -9,26 +10,31 @@ import pytest
 
 import adcompiler.rules  # noqa: F401  (registers all rules)
 from adcompiler.rules.registry import all_rules, key_name, lookup
-from tests.rules import test_callbacks, test_integrate, test_optimize, test_random
 
 FOLDER = Path(__file__).parent
 
 
+@functools.cache
+def files():
+    """The test modules of this folder, but for those that run the cases of all others."""
+    found = []
+    for path in sorted(FOLDER.glob("test_*.py")):
+        if path.name not in ("test_complete.py", "test_inlined.py"):
+            spec = importlib.util.spec_from_file_location(f"cases_of_{path.stem}", path)
+            found.append(importlib.util.module_from_spec(spec))
+            spec.loader.exec_module(found[-1])
+    return found
+
+
 def cases():
     """The cases of all modules of this folder."""
-    for path in sorted(FOLDER.glob("test_*.py")):
-        if path.name in ("test_complete.py", "test_inlined.py"):  # they run all cases
-            continue
-        spec = importlib.util.spec_from_file_location(f"cases_of_{path.stem}", path)
-        module = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(module)
+    for module in files():
         yield from getattr(module, "CASES", ())
 
 
-# `check_rule` cannot copy an iterator, nor have a generator give the same numbers twice, nor move a function; of np.r_
-# and a name that is deprecated test_joining.py has tests.
-FILES = test_random, test_callbacks, test_integrate, test_optimize
-BY_HAND = {np.ndarray.flat, type(np.r_).__getitem__}.union(*(file.BY_HAND for file in FILES))
+# `check_rule` cannot copy an iterator, nor have a generator give the same numbers twice, nor move a function: a file
+# may name in BY_HAND what it has other tests for.
+BY_HAND = {np.ndarray.flat, type(np.r_).__getitem__}.union(*(getattr(file, "BY_HAND", ()) for file in files()))
 BY_HAND |= {np.row_stack} if hasattr(np, "row_stack") else set()
 TESTED = {case.key for case in cases()} | BY_HAND
 
