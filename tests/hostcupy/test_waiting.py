@@ -18,6 +18,7 @@ from tests.rules.test_inlined import applied_to, value, write
 
 _AGAIN = "the function itself waits for the number of elements that it picks, and so does its adjoint"
 _LOOK = "an error for singular values cannot be raised without looking at them"
+_CALLED = "the function itself waits, and the pullback calls it, or one that it is made of"
 _PRODUCTS = (
     "numpy.cumprod",
     "ndarray.cumprod",
@@ -35,9 +36,15 @@ WAITS = {
     "numpy.setxor1d": _AGAIN,
     "numpy.trim_zeros": _AGAIN,
     "numpy.union1d": _AGAIN,
+    "numpy.setdiff1d": _AGAIN,
     "numpy.unique": _AGAIN,
+    "numpy.unique_all": _AGAIN,
+    "numpy.unique_counts": _AGAIN,
     "numpy.unique_inverse": _AGAIN,
     "numpy.unique_values": _AGAIN,
+    "numpy.logspace": _CALLED,
+    "numpy.poly": _CALLED,
+    "statistics.geometric_mean": "the elements are taken one by one, as numbers",
     "numpy.linalg.eig": _LOOK,
     "numpy.linalg.eigvals": _LOOK,
     "numpy.linalg.qr": _LOOK,
