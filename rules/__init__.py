@@ -1,5 +1,7 @@
 """The derivative rules. Importing this package registers all built-in ones."""
 
+from importlib.util import find_spec
+
 import numpy as np
 
 from adcompiler.rules import axes as axes
@@ -58,3 +60,5 @@ later("scipy.linalg", "adcompiler.rules.scipy_linalg")
 later("scipy.sparse", "adcompiler.rules.sparse")
 later("scipy.signal", "adcompiler.rules.signal")
 later("scipy.interpolate", "adcompiler.rules.interpolate")
+if find_spec("scipy") is not None:  # CuPy does without
+    later("cupyx.scipy.special", "adcompiler.rules.special")

@@ -3,6 +3,7 @@
 import numpy as np
 
 from adcompiler.rules.registry import rrule
+from adcompiler.runtime.arrays import as_array
 from adcompiler.runtime.grids import (
     Interpolation,
     convolution_bar,
@@ -22,7 +23,7 @@ def interp(x, xp, fp, left=None, right=None, period=None, *, needs=(True,) * 6):
     y = np.interp(x, xp, fp, left, right, period)
 
     def pullback(y_bar):
-        found = Interpolation(np.asanyarray(x), np.asanyarray(xp), np.asanyarray(fp), period)
+        found = Interpolation(as_array(x), as_array(xp), as_array(fp), period)
         return (
             found.x_bar(y_bar) if needs[0] else None,
             found.xp_bar(y_bar) if needs[1] else None,

@@ -5,7 +5,7 @@ import operator
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.choices import choice_bars
+from adcompiler.runtime.choices import choice_bars, chosen_positions
 from adcompiler.runtime.conversion import varies
 from adcompiler.runtime.layout import layout
 from adcompiler.runtime.ordering import placed, take_along_axis_bar, take_bar
@@ -104,7 +104,7 @@ def select(condlist, choicelist, default=0):
     y = np.select(condlist, choicelist, default)
     given = layout(choicelist)
     last = layout([default])
-    chosen = np.select(condlist, list(range(len(given[1]))), len(given[1]))
+    chosen = chosen_positions(condlist)
     default_varies = varies(default)
 
     def pullback(y_bar):

@@ -3,6 +3,7 @@
 import numpy as np
 
 from adcompiler.rules.registry import rrule
+from adcompiler.runtime.arrays import as_array
 from adcompiler.runtime.layout import reshape
 from adcompiler.runtime.polynomials import (
     aligned_bar,
@@ -103,7 +104,7 @@ def polyfit(x, y, deg, rcond=None, *, w=None):
     c = np.polyfit(x, y, deg, rcond, w=w)
 
     def pullback(c_bar):
-        x_bar, y_bar, w_bar = fit_bars(c_bar, np.asanyarray(x), np.asanyarray(y), deg, w, c)
+        x_bar, y_bar, w_bar = fit_bars(c_bar, as_array(x), as_array(y), deg, w, c)
         return x_bar, y_bar, None, None, w_bar
 
     return c, pullback

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.rules.registry import rrule
+from adcompiler.runtime.conversion import set_only
 from adcompiler.runtime.facts import is_static
 from adcompiler.runtime.layout import cast_bar, shapes_of
 from adcompiler.runtime.ranges import (
@@ -17,7 +18,7 @@ from adcompiler.runtime.ranges import (
     steps,
     vander_bar,
 )
-from adcompiler.runtime.shapes import fit
+from adcompiler.runtime.shapes import fit, zeros
 from adcompiler.runtime.shapes import shape as shape_of
 
 FUNCTIONS: Any = Callable
@@ -69,7 +70,7 @@ def linspace(start, stop, num=50, endpoint=True, *, dtype=None, axis=0, device=N
 @rrule(np.linspace, result="fresh", kind="unknown", general=True)
 def linspace_with_step(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """Opaque: a pair if `retstep` is true. The step of a single point is nan, and has no derivative."""
-    y = np.linspace(start, stop, num, endpoint, retstep, dtype, axis, device=device)
+    y = np.linspace(start, stop, num, endpoint, retstep, dtype, axis, **set_only(device=device))
     start_shape, stop_shape = shape_of(start), shape_of(stop)
     points = y[0] if retstep else y
     points_shape, points_dtype = points.shape, points.dtype
@@ -77,7 +78,7 @@ def linspace_with_step(start, stop, num=50, endpoint=True, retstep=False, dtype=
 
     def pullback(y_bar):
         points_bar, step_bar = y_bar if retstep else (y_bar, None)
-        points_bar = np.zeros(points_shape) if points_bar is None else cast_bar(points_bar, points_dtype)
+        points_bar = zeros(points_shape, step_bar) if points_bar is None else cast_bar(points_bar, points_dtype)
         slope_bar = 0.0 if step_bar is None or not count else step_bar / count
         start_bar = line_bar(points_bar, 1 - fractions(num, endpoint), axis) - slope_bar
         stop_bar = line_bar(points_bar, fractions(num, endpoint), axis) + slope_bar

@@ -28,7 +28,10 @@ from adcompiler.runtime.shapes import shape
 def sort(a, axis=-1, kind=None, *, stable=None):
     y = np.sort(a, axis, kind, stable=stable)
     a_shape = shape(a)
-    order = np.argsort(a, axis, kind, stable=stable)
+    if stable is None:
+        order = np.argsort(a, axis, kind)
+    else:
+        order = np.argsort(a, axis, kind, stable=stable)
 
     def pullback(y_bar):
         return ordered_bar(y_bar, order, a_shape, axis), None, None, None

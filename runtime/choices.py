@@ -6,8 +6,20 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import like_of, moved_to
 from adcompiler.runtime.layout import Layout, collect
 from adcompiler.runtime.shapes import fit
+
+
+def chosen_positions(conditions: Any) -> Any:
+    """Which of the choices of ``np.select(conditions, choices)`` gave each element; the default counts as the last."""
+    count = len(conditions)
+    if like_of(*conditions) is None:
+        return np.select(conditions, list(range(count)), count)
+    chosen = count  # CuPy's select takes no numbers
+    for i in reversed(range(count)):
+        chosen = np.where(moved_to(like_of(*conditions), conditions[i]), i, chosen)
+    return chosen
 
 
 def choice_bars(c: Any, chosen: Any, choices: Layout) -> Any:

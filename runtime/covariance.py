@@ -10,7 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.elementary import divide_singular, multiply_strong
+from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.layout import cast_bar
 from adcompiler.runtime.shapes import ndim, shape, zeros
 
@@ -31,6 +33,11 @@ def observations(
     m: Any, y: Any, rowvar: bool, bias: bool, ddof: int | None, fweights: Any, aweights: Any, dtype: Any
 ) -> Observations:
     """What `np.cov` computes from, given the same arguments; the divisor is nan if there are too few of them."""
+    if like_of(m) is not None and not (fweights is None and aweights is None):
+        raise NoRuleError(
+            "cupy.cov takes the plain mean from the observations, whatever the weights: it is no weighted covariance\n"
+            "Write it out: x - np.average(x, 1, w)[:, None], and a product of matrices."
+        )
     rows = _rows(m, rowvar)
     # Where there is no first variable NumPy looks at no other.
     rows = rows if y is None or not len(rows) else np.concatenate([rows, _rows(y, _in_rows(y, rowvar))])

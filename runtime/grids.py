@@ -76,7 +76,8 @@ class Interpolation:
 
     def _kept(self, y_bar: Any, left: Any, right: Any) -> Any:
         replaced = (self.low if left is not None else False) | (self.high if right is not None else False)
-        return np.where(replaced, 0.0, y_bar) + 0.0 * self.weight if self.order is None else y_bar + 0.0 * self.weight
+        kept = y_bar if replaced is False or self.order is not None else np.where(replaced, 0.0, y_bar)
+        return kept + 0.0 * self.weight
 
     def _unordered(self, bar: Any) -> Any:
         """With a period the first and last samples are repeated at the other end, and all were sorted."""

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.arrays import like_of
+from adcompiler.runtime.arrays import like_of, moved_to
 from adcompiler.runtime.elementary import can_divide, divide_singular, divide_strong, is_finite, multiply_strong
 from adcompiler.runtime.shapes import conj, zeros
 
@@ -96,7 +96,7 @@ def masked(c: Any, mask: Any) -> Any:
             return c if mask else type(c)(0)
         if _is_mask(mask) and is_finite(c):
             return mask * c
-    return np.where(mask, c, 0.0)[()]
+    return np.where(moved_to(c, mask), c, 0.0)[()]
 
 
 def masked_out(c: Any, mask: Any) -> Any:

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import moved_to
 from adcompiler.runtime.reduction import middle, share, tie_hits
 from adcompiler.runtime.scatter import scatter
 from adcompiler.runtime.shapes import Shape, fit, zeros
@@ -87,9 +88,9 @@ def _copied_bar(outside: tuple[Any, Any], x_shape: Shape, mode: str, options: di
     # Each element is a copy with a sign, plus multiples of the two edges: NumPy itself says which.
     first, last = numbers == 0, (numbers == count - 1) & (numbers > 0)
     x_bar = zeros(x_shape, outside[0])
-    for edge in (first, last):
+    for edge, end in ((first, 0), (last, -1)):
         for rows, factors in zip(outside, ends(_pad(edge.astype(int), widths, mode, **options)), strict=True):
-            x_bar[edge] += np.tensordot(factors, rows, 1)
+            x_bar[end] += np.tensordot(moved_to(rows, factors), rows, 1)
     inner = np.where(first | last, 0, numbers)
     for rows, sources in zip(outside, ends(_pad(inner, widths, mode, **options)), strict=True):
         x_bar = x_bar + scatter(_along(np.sign(sources), rows) * rows, np.abs(sources), x_shape)
@@ -112,7 +113,7 @@ def _ramp(count: int) -> Any:
 
 def _along(weights: Any, rows: Any) -> Any:
     """One weight for each of the `rows`, in their dtype."""
-    return weights.astype(rows.real.dtype).reshape((-1,) + (1,) * (rows.ndim - 1))
+    return moved_to(rows, weights.astype(rows.real.dtype)).reshape((-1,) + (1,) * (rows.ndim - 1))
 
 
 def _statistic_bar(outside: tuple[Any, Any], rows: Any, lengths: tuple[Any, Any], mode: str) -> Any:

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.arrays import home_of, moved_to
+from adcompiler.runtime.arrays import as_array, home_of, like_of, moved_to, ones
 from adcompiler.runtime.elementary import divide_strong
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.shapes import Shape, conj, fit, shape, size, zeros
@@ -98,8 +98,13 @@ def fit_bars(c_bar: Any, x: Any, y: Any, deg: int, w: Any, c: Any) -> tuple[Any,
     Golub and Pereyra (1973): for the least-squares solution of A c = b with full column rank,
     ``A_bar = r s^H - A s c^H`` and ``b_bar = A s``, where ``s = (A^H A)^-1 c_bar`` and r is the residual.
     """
+    if w is not None and like_of(y) is not None:
+        raise NoRuleError(
+            "cupy.polyfit multiplies y by the weights in place, so that the values that were fitted are gone\n"
+            "Fit without weights, or by np.linalg.lstsq(np.vander(x, deg + 1) * w[:, None], y * w)."
+        )
     powers = np.vander(x, deg + 1)
-    weights = np.ones(size(x)) if w is None else np.asarray(w)
+    weights = ones((size(x),), float, x) if w is None else as_array(w)
     a, b = powers * weights[:, None], (np.transpose(y) * weights).T
     r = np.linalg.qr(a, "r")
     columns = c.reshape(deg + 1, -1)
@@ -108,7 +113,7 @@ def fit_bars(c_bar: Any, x: Any, y: Any, deg: int, w: Any, c: Any) -> tuple[Any,
     b_bar = a @ s
     a_bar = residual @ conj(s).T - b_bar @ conj(columns).T
     slopes = np.zeros_like(powers)
-    slopes[:, :-1] = powers[:, 1:] * np.arange(deg, 0, -1)
+    slopes[:, :-1] = powers[:, 1:] * moved_to(powers, np.arange(deg, 0, -1))
     x_bar = np.sum(a_bar * conj(slopes), axis=1) * weights
     y_bar = (b_bar * weights[:, None]).reshape(shape(y))
     w_bar = None

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import moved_to
 from adcompiler.runtime.elementary import multiply_strong
 from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.layout import gather_bar
@@ -70,11 +71,11 @@ def quantile_level_bar(c: Any, a: Any, q: Any, axis: Axis, method: str, percent:
     ordered = np.sort(rows, axis=-1)
     count = np.sum(ordered == ordered, axis=-1) if skip_nan else rows.shape[-1]
     more, offset = _CONTINUOUS[method]
-    level = np.reshape(np.true_divide(q, percent), (-1, 1))
+    level = moved_to(rows, np.reshape(np.true_divide(q, percent), (-1, 1)))
     rank = np.broadcast_to(level * (count + more) + offset, (len(level), len(rows)))
     right, left = _slope(ordered, np.floor(rank), count), _slope(ordered, np.ceil(rank) - 1, count)
     slope = np.where(level <= 0, right, np.where(level >= 1, left, (right + left) / 2)) * (count + more) / percent
-    bar = multiply_strong(np.reshape(c, slope.shape), np.where(count > 0, slope, 0))
+    bar = multiply_strong(np.reshape(c, slope.shape), np.where(moved_to(slope, count > 0), slope, 0))
     return np.reshape(np.sum(bar, axis=-1), shape(q)).astype(dtype)[()]
 
 
@@ -168,7 +169,7 @@ def _order_bar(c: Any, ranks: Any, order: Any, ordered: Any) -> Any:
     given = ranks == ranks
     lower = np.where(given, np.floor(ranks), 0).astype(int)
     part = np.where(given, ranks - lower, 0).astype(np.real(c).dtype)
-    start = np.arange(count) * length
+    start = moved_to(ordered, np.arange(count) * length)
     bar = gather_bar(np.where(given, c * (1 - part), 0), start + lower, (count * length,))
     bar = bar + gather_bar(np.where(part > 0, c * part, 0), start + np.minimum(lower + 1, length - 1), bar.shape)
     bar = _shared(bar.reshape(ordered.shape), ordered)

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import moved_to
 from adcompiler.runtime.elementary import multiply_strong
 from adcompiler.runtime.layout import reshape
 from adcompiler.runtime.shapes import Shape, conj, fit, shape, zeros
@@ -35,7 +36,7 @@ def steps(num: int, endpoint: bool) -> int:
 def line_bar(c: Any, weights: Any, axis: int) -> Any:
     """The cotangent of a number that contributed to the points along `axis` with these weights."""
     rows = np.moveaxis(c, axis, 0)
-    return np.tensordot(weights.astype(rows.real.dtype), rows, 1)[()]
+    return np.tensordot(moved_to(rows, weights.astype(rows.real.dtype)), rows, 1)[()]
 
 
 def logspace_bars(c: Any, start: Any, stop: Any, num: int, endpoint: bool, base: Any, axis: int) -> tuple[Any, ...]:
@@ -71,5 +72,5 @@ def vander_bar(c: Any, x: Any, increasing: bool) -> Any:
     if count < 1:
         return zeros(shape(x), c)
     powers = np.vander(x, count, increasing=True)
-    slopes = powers * np.arange(1, count + 1).astype(powers.real.dtype)
+    slopes = powers * moved_to(powers, np.arange(1, count + 1).astype(powers.real.dtype))
     return np.sum(c[:, 1:] * conj(slopes), axis=1)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import moved_to
 from adcompiler.runtime.elementary import multiply_strong
 from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.guarded import masked
@@ -130,7 +131,7 @@ def tie_part(c: Any, hits: Any, first: Any, axis: Axis, keepdims: bool) -> Any:
 def factors(a: Any, dtype: Any, where: Any) -> Any:
     """The factors of a product of `dtype`: 1 for what is left out."""
     wide = np.result_type(dtype, np.float16) if np.dtype(dtype).kind not in "fc" else dtype
-    return np.where(where, a, 1).astype(wide, copy=False)
+    return np.where(moved_to(a, where), a, 1).astype(wide, copy=False)
 
 
 def product_bar(c: Any, taken: Any, initial: Any, axis: Axis, keepdims: bool) -> Any:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 _DTYPES = {0: "f4", 1: "f8", 2: "f2", 4: "c8", 5: "c16"}  # by cudaDataType
+_LETTERS = {"s": "f4", "d": "f8", "c": "c8", "z": "c16"}  # of BLAS
 _OPERATIONS: tuple[Callable[[Any], Any], ...] = (lambda x: x, lambda x: x.T, lambda x: x.conj().T)
 
 
@@ -116,6 +117,19 @@ def _gemm_batched(dtype: str) -> Callable[..., None]:
     return product
 
 
+def _sum(dtype: str) -> Callable[..., None]:
+    def add(h, op_a, op_b, m, n, alpha, a, lda, beta, b, ldb, c, ldc):  # type: ignore[no-untyped-def]
+        """``c = alpha * op(a) + beta * op(b)``, all of them by columns."""
+        left, right = (
+            _OPERATIONS[op](_by_columns(at, *((m, n) if op == 0 else (n, m)), leading, dtype))
+            for op, at, leading in ((op_a, a, lda), (op_b, b, ldb))
+        )
+        factors = [memory(factor, (), dtype)[()] for factor in (alpha, beta)]
+        _by_columns(c, m, n, ldc, dtype)[...] = factors[0] * left + (factors[1] * right if factors[1] else 0)
+
+    return add
+
+
 def _cublas() -> dict[str, Any]:
     constants = {
         **{"CUBLAS_COMPUTE_16F": 64, "CUBLAS_COMPUTE_32F": 68, "CUBLAS_COMPUTE_32F_PEDANTIC": 69},
@@ -132,12 +146,10 @@ def _cublas() -> dict[str, Any]:
         **dict.fromkeys(getters, lambda *_: 0),
         "create": lambda: 1,
         "getVersion": lambda handle: 130000,
+        **{f"{letter}geam": _sum(dtype) for letter, dtype in _LETTERS.items()},
         "gemmEx": _gemm_ex,
         "gemmStridedBatchedEx": _gemm_strided,
-        **{
-            f"{letter}gemmBatched": _gemm_batched(dtype)
-            for letter, dtype in (("s", "f4"), ("d", "f8"), ("c", "c8"), ("z", "c16"))
-        },
+        **{f"{letter}gemmBatched": _gemm_batched(dtype) for letter, dtype in _LETTERS.items()},
     }
 
 
