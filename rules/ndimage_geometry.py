@@ -6,6 +6,7 @@ rules, and modes other than "wrap".
 
 import numpy as np
 from scipy import ndimage
+from scipy.special import cosdg, sindg
 
 from adcompiler.rules.registry import rrule
 from adcompiler.runtime.constants import require_constant
@@ -27,7 +28,7 @@ def check_method(order, mode, prefilter):
         )
 
 
-def read_bars(y_bar, image, coordinates, order, mode, cval):
+def read_bars(y_bar, y, image, coordinates, order, mode, cval):
     """The cotangents of the image and of the coordinates at which it was read."""
     image = np.asarray(image)
     if not image.size:
@@ -43,7 +44,12 @@ def read_bars(y_bar, image, coordinates, order, mode, cval):
             moved = np.tensordot(filters[-1], np.moveaxis(coefficients, axis, 0), 1)
             coefficients = np.moveaxis(moved, 0, axis)
     places = np.asarray(coordinates, float) + pad
-    bar, places_bar = sampled_bars(y_bar, coefficients, places, order, mode, cval)
+    bar, places_bar, value = sampled_bars(y_bar, coefficients, places, order, mode, cval)
+    if np.any(np.abs(value - y) > 10 * np.finfo(y.dtype).eps ** 0.5 * np.max(np.abs(image))):
+        raise NoRuleError(
+            "a position is, up to rounding, where the interpolation jumps: at an edge or between two elements\n"
+            "Use another mode, such as 'nearest', or order 1 or 3."
+        )
     for axis, matrix in enumerate(filters):
         bar = np.moveaxis(np.tensordot(matrix.T, np.moveaxis(bar, axis, 0), 1), 0, axis)
     return extended_bar(bar, widths, modes).astype(y_bar.dtype), places_bar
@@ -75,7 +81,7 @@ def map_coordinates(input, coordinates, *, order=3, mode="constant", cval=0.0, p
             return NotImplemented
 
     def pullback(y_bar):
-        input_bar, places_bar = read_bars(y_bar, input, coordinates, order, mode, cval)
+        input_bar, places_bar = read_bars(y_bar, y, input, coordinates, order, mode, cval)
         return input_bar, in_precision(np.reshape(places_bar, shape(coordinates)), coordinates), None, None, None, None
 
     return y, pullback
@@ -89,7 +95,7 @@ def shift(input, shift, *, order=3, mode="constant", cval=0.0, prefilter=True, n
 
     def pullback(y_bar):
         steps = np.reshape(per_axis(shift, y_bar.ndim), (-1, *(1,) * y_bar.ndim))
-        input_bar, places_bar = read_bars(y_bar, input, grid(y_bar.shape) - steps, order, mode, cval)
+        input_bar, places_bar = read_bars(y_bar, y, input, grid(y_bar.shape) - steps, order, mode, cval)
         shift_bar = -np.sum(places_bar, axis=tuple(range(1, y_bar.ndim + 1)))
         return input_bar, in_precision(fit(shift_bar, np.shape(shift)), shift), None, None, None, None
 
@@ -111,7 +117,7 @@ def affine_transform(
         places = grid(y_bar.shape)
         begin = np.reshape(per_axis(offset, rank), (-1, *(1,) * rank))
         whole = np.diag(matrix) if np.ndim(matrix) == 1 else np.asarray(matrix)
-        input_bar, bar = read_bars(y_bar, input, np.tensordot(whole, places, 1) + begin, order, mode, cval)
+        input_bar, bar = read_bars(y_bar, y, input, np.tensordot(whole, places, 1) + begin, order, mode, cval)
         axes = list(range(1, rank + 1))
         matrix_bar = np.tensordot(bar, places, (axes, axes))
         matrix_bar = np.diagonal(matrix_bar).copy() if np.ndim(matrix) == 1 else matrix_bar
@@ -133,7 +139,7 @@ def zoom(input, zoom, *, order=3, mode="constant", cval=0.0, prefilter=True, nee
         steps = [(n - 1) / (m - 1) if m > 1 else 1.0 for n, m in lengths]
         places = grid(y_bar.shape) * np.reshape(steps, (-1, *(1,) * y_bar.ndim))
         limits = np.reshape(np.array(shape(input)) - 1.0, (-1, *(1,) * y_bar.ndim))
-        input_bar, _ = read_bars(y_bar, input, np.minimum(places, limits), order, mode, cval)
+        input_bar, _ = read_bars(y_bar, y, input, np.minimum(places, limits), order, mode, cval)
         return input_bar, *(None,) * 5
 
     return y, pullback
@@ -148,14 +154,13 @@ def rotate(input, angle, axes=(1, 0), reshape=True, *, order=3, mode="constant",
     first, second = sorted(axis % np.ndim(input) for axis in axes)
 
     def pullback(y_bar):
-        radians = np.deg2rad(angle)
-        turn = np.array([[np.cos(radians), np.sin(radians)], [-np.sin(radians), np.cos(radians)]])
+        turn = np.array([[cosdg(angle), sindg(angle)], [-sindg(angle), cosdg(angle)]])
         places = grid(y_bar.shape)
         ends = [(shape(input)[i] - 1) / 2 for i in (first, second)], [(y_bar.shape[i] - 1) / 2 for i in (first, second)]
         begin = np.array(ends[0]) - turn @ np.array(ends[1])
         moved = np.tensordot(turn, places[[first, second]], 1) + np.reshape(begin, (2, *(1,) * y_bar.ndim))
         places[first], places[second] = moved
-        input_bar, _ = read_bars(y_bar, input, places, order, mode, cval)
+        input_bar, _ = read_bars(y_bar, y, input, places, order, mode, cval)
         return input_bar, *(None,) * 7
 
     return y, pullback

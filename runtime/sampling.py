@@ -42,8 +42,8 @@ def folded(places: Any, length: int, mode: str) -> Any:
     return np.where(turned < length, turned, 2 * length - 2 - turned)
 
 
-def sampled_bars(bar: Any, table: Any, coordinates: Any, order: int, mode: str, cval: Any) -> tuple[Any, Any]:
-    """The cotangents of the table (of spline coefficients) and of the coordinates, one row for each axis."""
+def sampled_bars(bar: Any, table: Any, coordinates: Any, order: int, mode: str, cval: Any) -> tuple[Any, Any, Any]:
+    """The cotangents of the table (of spline coefficients) and of the coordinates, one row for each axis; the value."""
     axes = range(table.ndim)
     positions, inside = list(coordinates), np.ones(bar.shape, bool)
     moving = [np.ones(bar.shape, bool) for _ in axes]
@@ -59,17 +59,20 @@ def sampled_bars(bar: Any, table: Any, coordinates: Any, order: int, mode: str, 
     read = [around(order, p) for p in positions]
     table_bar = np.zeros(table.shape, np.result_type(bar, table))
     coordinate_bars = np.zeros((table.ndim, *bar.shape))
+    value = np.where(inside, np.zeros(bar.shape, table.dtype), cval)
     for step in itertools.product(range(order + 1), repeat=table.ndim):
         places = [folded(read[a][0] + step[a], table.shape[a], mode) for a in axes]
         weights = [read[a][1][step[a]] for a in axes]
         kept = np.all([p >= 0 for p in places], axis=0)
         places = tuple(np.where(kept, p, 0) for p in places)
         np.add.at(table_bar, places, np.where(kept, bar * np.prod(weights, axis=0), 0))
-        height = np.real(bar * conj(np.where(kept, table[places], cval)))
+        found = np.where(kept, table[places], cval)
+        value = value + np.where(inside, found * np.prod(weights, axis=0), 0)
+        height = np.real(bar * conj(found))
         for a in axes:
             others = np.prod(weights[:a] + weights[a + 1 :], axis=0)
             coordinate_bars[a] += np.where(moving[a], height * others * read[a][2][step[a]], 0)
-    return table_bar, coordinate_bars
+    return table_bar, coordinate_bars, value
 
 
 def chosen_bar(y_bar: Any, y: Any, x: Any, places: Any, cval: Any) -> Any:

@@ -47,10 +47,11 @@ CASES = [
       for order in (0, 1, 3) for mode in SPLINE_MODES),
     *(case(ndimage.shift, normal(4, 5), [0.3, -1.2], order=order, mode=mode, wrt=0)
       for order in (0, 1, 3) for mode in SPLINE_MODES),
-    *(case(ndimage.affine_transform, normal(4, 5), np.array([[0.9, 0.13], [-0.2, 1.07]]), np.array([0.31, 0.17]),
+    *(case(ndimage.affine_transform, normal(4, 5), np.array([[0.913, 0.137], [-0.211, 1.073]]), np.array([0.317, 0.173]),
            order=order, mode=mode, wrt=0) for order in (0, 1, 3) for mode in ("constant", "mirror")),
     case(ndimage.affine_transform, normal(4, 5), np.array([0.9, 1.13]), output_shape=(3, 6), order=1, wrt=0),
     *(case(ndimage.zoom, normal(4, 5), 2, order=order, wrt=0) for order in (0, 1, 3)),
+    *(case(ndimage.rotate, normal(4, 5), angle, order=1, wrt=0) for angle in (90, 180, 45)),
     *(case(ndimage.rotate, normal(4, 5), 30, reshape=reshape, order=order, wrt=0)
       for order in (0, 1, 3) for reshape in (True, False)),
     case(ndimage.rotate, normal(3, 4, 5), 30, axes=(2, 0), order=1, wrt=0),
