@@ -118,7 +118,9 @@ def evaluate(self, x, nu=0, extrapolate=None):
     def pullback(y_bar):
         at = breaks[0] + (t - breaks[0]) % (breaks[-1] - breaks[0]) if outside == "periodic" else t
         defined = True if outside else (t >= breaks[0]) & (t <= breaks[-1])
-        shaped = np.reshape(defined * np.ones(t.shape, bool), (*(1,) * self.axis, *t.shape, *(1,) * (coefficients.ndim - 2 - self.axis)))
+        shaped = np.reshape(
+            defined * np.ones(t.shape, bool), (*(1,) * self.axis, *t.shape, *(1,) * (coefficients.ndim - 2 - self.axis))
+        )
         bar = np.where(shaped, y_bar, 0)
         t_bar = position_bar(bar, self(x, nu + 1, extrapolate), self.axis, t.shape)
         c_bar = coefficients_bar(positions_first(bar, self.axis, t.ndim)[0], coefficients.shape, breaks, at.ravel(), nu)
@@ -172,7 +174,12 @@ def ppoly(c, x, extrapolate=None, axis=0):
 
     def pullback(y_bar):
         x_bar = y_bar.get(X)
-        return field(y_bar, C, y.c), x_bar if isinstance(x_bar, NotImplementedTangent) else field(y_bar, X, y.x), None, None
+        return (
+            field(y_bar, C, y.c),
+            x_bar if isinstance(x_bar, NotImplementedTangent) else field(y_bar, X, y.x),
+            None,
+            None,
+        )
 
     return y, pullback
 
@@ -333,7 +340,15 @@ def make_interp_spline(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=Tru
             return interpolate.make_interp_spline(x, unit, k, t, homogeneous(bc_type, len(unit))).c
 
         values_bar = of_matrix(make, field(y_bar, B_C, spline.c), y, axis)
-        return unknown(x, PLACES), values_bar, None, unknown(t, PLACES), unknown(bc_type, "of the conditions at the ends of a spline"), None, None
+        return (
+            unknown(x, PLACES),
+            values_bar,
+            None,
+            unknown(t, PLACES),
+            unknown(bc_type, "of the conditions at the ends of a spline"),
+            None,
+            None,
+        )
 
     return spline, pullback
 

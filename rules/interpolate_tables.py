@@ -21,9 +21,7 @@ KINDS = {"linear": 1, "slinear": 1, "nearest": 0, "nearest-up": 0, "previous": 0
 
 
 @rrule(interp1d, kind="any")
-def make_interp1d(
-    x, y, kind="linear", axis=-1, copy=True, bounds_error=None, fill_value=np.nan, assume_sorted=False
-):
+def make_interp1d(x, y, kind="linear", axis=-1, copy=True, bounds_error=None, fill_value=np.nan, assume_sorted=False):
     made = interp1d(x, y, kind, axis, True, bounds_error, fill_value, assume_sorted)
 
     def pullback(y_bar):
@@ -71,7 +69,7 @@ def call_interp1d(self, x):
 
 def position_slopes(table, kind, t, axis):
     """The slopes of the interpolant at `t`, in the shape of its values; None where it is piecewise constant."""
-    if kind in KINDS and KINDS[kind] == 0 or kind == 0:
+    if (kind in KINDS and KINDS[kind] == 0) or kind == 0:
         return None
     x, values = table.x, np.moveaxis(table.y, axis, 0)
     if kind in ("linear", "slinear", 1):
@@ -124,10 +122,14 @@ def call_grid(self, xi, method=None):
         if self.fill_value is not None:
             bar = np.where(np.reshape(inside, (-1, *(1,) * (bar.ndim - 1))), bar, 0)
         table_bar, point_bars = multilinear_bars(bar, flat, grid, table, chosen == "nearest")
-        return {
-            VALUES: table_bar,
-            GRID: NotImplementedTangent("of the positions of a grid"),
-        }, np.reshape(point_bars, shape(xi)), None
+        return (
+            {
+                VALUES: table_bar,
+                GRID: NotImplementedTangent("of the positions of a grid"),
+            },
+            np.reshape(point_bars, shape(xi)),
+            None,
+        )
 
     return y, pullback
 

@@ -1,4 +1,4 @@
-"""Rules for scipy.ndimage: filters, by the adjoint of the window that moves over the extended image, and ranks.
+"""Rules for scipy.ndimage: filters, by the adjoint of the window that moves over the extended image.
 
 Widths, orders and values outside of the image are constants: it is an error if they carry a derivative. The argument
 `output` is a place to write, and is not taken.
@@ -8,11 +8,19 @@ import numpy as np
 from scipy import ndimage
 
 from adcompiler.rules import ndimage_geometry as ndimage_geometry
+from adcompiler.rules import ndimage_ranks as ndimage_ranks
 from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.runtime.constants import require_constant
-from adcompiler.runtime.sampling import chosen_bar, per_axis
+from adcompiler.runtime.sampling import per_axis
 from adcompiler.runtime.shapes import shape
-from adcompiler.runtime.stencils import extended, extended_bar, weights_bar, window_bar
+from adcompiler.runtime.stencils import (
+    extended,
+    extended_bar,
+    origins_along,
+    weights_bar,
+    widths_of,
+    window_bar,
+)
 
 non_differentiable(
     ndimage.label,
@@ -79,11 +87,6 @@ refused(
 # Windows with weights
 
 
-def widths_of(sizes, origins):
-    """How far the windows reach before and after the element that they belong to."""
-    return [(n // 2 + origin, n - 1 - n // 2 - origin) for n, origin in zip(sizes, origins, strict=True)]
-
-
 def input_bar(y_bar, weights, modes, origins):
     """The cotangent of the image in a correlation with `weights`."""
     if not y_bar.size:
@@ -127,11 +130,6 @@ def convolve(input, weights, *, mode="reflect", cval=0.0, origin=0, needs):
 def along(weights, axis, rank):
     """Weights along one axis as those of a window."""
     return np.reshape(weights, [-1 if i == axis % rank else 1 for i in range(rank)])
-
-
-def origins_along(origin, axis, rank):
-    """The origin along one axis as one for each."""
-    return [origin if i == axis % rank else 0 for i in range(rank)]
 
 
 def line_correlation(function, input, weights, axis, mode, cval, origin, turn):
@@ -308,95 +306,3 @@ def prewitt(input, axis=-1, *, mode="reflect", cval=0.0, needs):
     require_constant(needs[3], cval, "cval", "prewitt")
     y = ndimage.prewitt(input, axis, mode=mode, cval=cval)
     return y, lambda y_bar: (edges_bar(y_bar, axis, mode, [1.0, 1.0, 1.0]), None, None, None)
-
-
-# Ranks in windows
-
-
-def windows(x, size, footprint, mode, origin):
-    """The flat places of the elements of each window."""
-    rank = x.ndim
-    kept = np.ones(per_axis(size, rank), bool) if footprint is None else np.asarray(footprint, bool)
-    places = np.arange(x.size).reshape(x.shape)
-    widths = widths_of(kept.shape, per_axis(origin, rank))
-    outer = extended(places, widths, per_axis(mode, rank), -1)
-    return np.lib.stride_tricks.sliding_window_view(outer, kept.shape)[..., kept]
-
-
-def ranked(y, x, size, footprint, mode, cval, origin, name):
-    """The rule of a filter whose values are some of the image's."""
-    if np.iscomplexobj(x):
-        return NotImplemented
-
-    def pullback(y_bar):
-        if not y_bar.size:
-            return y_bar
-        image = np.asarray(x)
-        return chosen_bar(y_bar, y, image, windows(image, size, footprint, mode, origin), cval)
-
-    return y, pullback
-
-
-def line_footprint(size, axis, rank):
-    """The footprint of a window along one axis."""
-    return np.ones([size if i == axis % rank else 1 for i in range(rank)], bool)
-
-
-@rrule(ndimage.median_filter, result="fresh", kind="like")
-def median_filter(input, size=None, footprint=None, *, mode="reflect", cval=0.0, origin=0, needs):
-    require_constant(needs[4], cval, "cval", "median_filter")
-    y = ndimage.median_filter(input, size, footprint, mode=mode, cval=cval, origin=origin)
-    y, back = ranked(y, input, size, footprint, mode, cval, origin, "median_filter")
-    return y, lambda y_bar: (back(y_bar), *(None,) * 5)
-
-
-@rrule(ndimage.maximum_filter, result="fresh", kind="like")
-def maximum_filter(input, size=None, footprint=None, *, mode="reflect", cval=0.0, origin=0, needs):
-    require_constant(needs[4], cval, "cval", "maximum_filter")
-    y = ndimage.maximum_filter(input, size, footprint, mode=mode, cval=cval, origin=origin)
-    y, back = ranked(y, input, size, footprint, mode, cval, origin, "maximum_filter")
-    return y, lambda y_bar: (back(y_bar), *(None,) * 5)
-
-
-@rrule(ndimage.minimum_filter, result="fresh", kind="like")
-def minimum_filter(input, size=None, footprint=None, *, mode="reflect", cval=0.0, origin=0, needs):
-    require_constant(needs[4], cval, "cval", "minimum_filter")
-    y = ndimage.minimum_filter(input, size, footprint, mode=mode, cval=cval, origin=origin)
-    y, back = ranked(y, input, size, footprint, mode, cval, origin, "minimum_filter")
-    return y, lambda y_bar: (back(y_bar), *(None,) * 5)
-
-
-@rrule(ndimage.maximum_filter1d, result="fresh", kind="like")
-def maximum_filter1d(input, size, axis=-1, *, mode="reflect", cval=0.0, origin=0, needs):
-    require_constant(needs[4], cval, "cval", "maximum_filter1d")
-    y = ndimage.maximum_filter1d(input, size, axis, mode=mode, cval=cval, origin=origin)
-    rank = np.ndim(input)
-    footprint, origins = line_footprint(size, axis, rank), origins_along(origin, axis, rank)
-    y, back = ranked(y, input, None, footprint, mode, cval, origins, "maximum_filter1d")
-    return y, lambda y_bar: (back(y_bar), *(None,) * 5)
-
-
-@rrule(ndimage.minimum_filter1d, result="fresh", kind="like")
-def minimum_filter1d(input, size, axis=-1, *, mode="reflect", cval=0.0, origin=0, needs):
-    require_constant(needs[4], cval, "cval", "minimum_filter1d")
-    y = ndimage.minimum_filter1d(input, size, axis, mode=mode, cval=cval, origin=origin)
-    rank = np.ndim(input)
-    footprint, origins = line_footprint(size, axis, rank), origins_along(origin, axis, rank)
-    y, back = ranked(y, input, None, footprint, mode, cval, origins, "minimum_filter1d")
-    return y, lambda y_bar: (back(y_bar), *(None,) * 5)
-
-
-@rrule(ndimage.rank_filter, result="fresh", kind="like")
-def rank_filter(input, rank, size=None, footprint=None, *, mode="reflect", cval=0.0, origin=0, needs):
-    require_constant(needs[5], cval, "cval", "rank_filter")
-    y = ndimage.rank_filter(input, rank, size, footprint, mode=mode, cval=cval, origin=origin)
-    y, back = ranked(y, input, size, footprint, mode, cval, origin, "rank_filter")
-    return y, lambda y_bar: (back(y_bar), *(None,) * 6)
-
-
-@rrule(ndimage.percentile_filter, result="fresh", kind="like", flat=("percentile",))
-def percentile_filter(input, percentile, size=None, footprint=None, *, mode="reflect", cval=0.0, origin=0, needs):
-    require_constant(needs[5], cval, "cval", "percentile_filter")
-    y = ndimage.percentile_filter(input, percentile, size, footprint, mode=mode, cval=cval, origin=origin)
-    y, back = ranked(y, input, size, footprint, mode, cval, origin, "percentile_filter")
-    return y, lambda y_bar: (back(y_bar), *(None,) * 6)

@@ -15,12 +15,12 @@ from adcompiler.rules import scipy_matrices as scipy_matrices
 from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.runtime.bands import adjoint_band, solve_band_bar
 from adcompiler.runtime.factors import from_triangle
+from adcompiler.runtime.gathers import diagonals_bars
 from adcompiler.runtime.leastsquares import lstsq_bar_a, lstsq_bar_b, lstsq_inverse
 from adcompiler.runtime.matrices import cofactors, per_matrix, solve_bar_a
 from adcompiler.runtime.products import adjoint
 from adcompiler.runtime.shapes import conj, fit, ndim, shape
 from adcompiler.runtime.structured import adjoint_structure, part_read, triangle_of
-from adcompiler.runtime.gathers import diagonals_bars
 from adcompiler.runtime.truncated import pseudo_inverse_bar
 
 non_differentiable(linalg.bandwidth, kind="tuple")

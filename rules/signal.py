@@ -79,11 +79,11 @@ def by_transforms(function, in1, in2, mode, axes):
     def pullback(y_bar):
         if not y_bar.size:
             return *nothing(y_bar, in1, in2), None, None
-        outer = [(m, 1) if off else pair for m, off, *pair in zip(y_bar.shape, apart, shape(in1), shape(in2), strict=True)]
+        outer = [
+            (m, 1) if off else pair for m, off, *pair in zip(y_bar.shape, apart, shape(in1), shape(in2), strict=True)
+        ]
         whole = in_full(y_bar, *zip(*outer, strict=True), mode)
-        in1_bar, in2_bar = (
-            signal.fftconvolve(whole, conj(np.flip(x, chosen)), "valid", chosen) for x in (in2, in1)
-        )
+        in1_bar, in2_bar = (signal.fftconvolve(whole, conj(np.flip(x, chosen)), "valid", chosen) for x in (in2, in1))
         return fit(in1_bar, shape(in1)), fit(in2_bar, shape(in2)), None, None
 
     return y, pullback

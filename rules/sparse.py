@@ -99,7 +99,7 @@ def mul(a, b):
     """The product of matrices for the older classes, and elementwise for the newer ones."""
     if not (is_sparse(a) or is_sparse(b)):
         return NotImplemented
-    numbers = not is_sparse(a) and ndim(a) == 0 or not is_sparse(b) and ndim(b) == 0
+    numbers = (not is_sparse(a) and ndim(a) == 0) or (not is_sparse(b) and ndim(b) == 0)
     if any(isinstance(m, sparse.spmatrix) for m in (a, b)) and not numbers:
         return matmul(a, b)
     if is_sparse(a):
@@ -352,7 +352,7 @@ def diagonals_bar(y, y_bar, diagonals, offsets):
     """The cotangents of the diagonals of the sparse matrix `y`: one array, or a list or tuple of arrays and numbers."""
     whole = lifted(y, y_bar)
     single = ndim(offsets) == 0
-    one = single and (ndim(diagonals) == 1 and isinstance(diagonals, np.ndarray) or ndim(diagonals) == 0)
+    one = single and ((ndim(diagonals) == 1 and isinstance(diagonals, np.ndarray)) or ndim(diagonals) == 0)
     given = [diagonals] if one else diagonals
     bars = []
     for diagonal, k in zip(given, [offsets] if single else offsets, strict=True):

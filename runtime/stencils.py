@@ -36,8 +36,10 @@ def extended(x: Any, widths: Widths, modes: Sequence[str], value: Any) -> Any:
     for axis, ((before, after), mode) in enumerate(zip(widths, modes, strict=True)):
         if before or after:
             places = extension(x.shape[axis], before, after, mode)
-            x = np.take(x, np.maximum(places, 0), axis) if x.shape[axis] else np.zeros_like(
-                x, shape=(*x.shape[:axis], before + after, *x.shape[axis + 1 :])
+            x = (
+                np.take(x, np.maximum(places, 0), axis)
+                if x.shape[axis]
+                else np.zeros_like(x, shape=(*x.shape[:axis], before + after, *x.shape[axis + 1 :]))
             )
             if np.any(places < 0):
                 x[(slice(None),) * axis + (places < 0,)] = value
@@ -83,9 +85,7 @@ def in_full(y_bar: Any, a_shape: Sequence[int], b_shape: Sequence[int], mode: st
     if mode == "full":
         return y_bar
     whole = np.zeros([n + m - 1 for n, m in zip(a_shape, b_shape, strict=True)], y_bar.dtype)
-    starts = [
-        (m - 1 + late) // 2 if mode == "same" else min(n, m) - 1 for n, m in zip(a_shape, b_shape, strict=True)
-    ]
+    starts = [(m - 1 + late) // 2 if mode == "same" else min(n, m) - 1 for n, m in zip(a_shape, b_shape, strict=True)]
     whole[_window(starts, y_bar.shape)] = y_bar
     return whole
 
@@ -93,3 +93,13 @@ def in_full(y_bar: Any, a_shape: Sequence[int], b_shape: Sequence[int], mode: st
 def turned_round(x: Any) -> Any:
     """`x` with all axes reversed, and its conjugate."""
     return conj(np.flip(x))
+
+
+def widths_of(sizes: Sequence[int], origins: Sequence[int]) -> list[tuple[int, int]]:
+    """How far windows reach before and after the element that they belong to."""
+    return [(n // 2 + origin, n - 1 - n // 2 - origin) for n, origin in zip(sizes, origins, strict=True)]
+
+
+def origins_along(origin: int, axis: int, rank: int) -> list[int]:
+    """The origin of a window along one axis as one for each."""
+    return [origin if i == axis % rank else 0 for i in range(rank)]

@@ -11,6 +11,7 @@ from adcompiler.testing import case, check_rule, distinct, normal, uniform
 MODES = ("reflect", "constant", "nearest", "mirror", "wrap", "grid-wrap", "grid-mirror", "grid-constant")
 SPLINE_MODES = ("constant", "nearest", "mirror", "reflect", "grid-wrap", "grid-constant")
 PLACES = uniform(0.3, 2.7, 2, 5)
+TURN = np.array([[0.913, 0.137], [-0.211, 1.073]])
 OUTSIDE = uniform(-3.2, 6.2, 2, 7)
 
 CASES = [
@@ -47,7 +48,7 @@ CASES = [
       for order in (0, 1, 3) for mode in SPLINE_MODES),
     *(case(ndimage.shift, normal(4, 5), [0.3, -1.2], order=order, mode=mode, wrt=0)
       for order in (0, 1, 3) for mode in SPLINE_MODES),
-    *(case(ndimage.affine_transform, normal(4, 5), np.array([[0.913, 0.137], [-0.211, 1.073]]), np.array([0.317, 0.173]),
+    *(case(ndimage.affine_transform, normal(4, 5), TURN, np.array([0.317, 0.173]),
            order=order, mode=mode, wrt=0) for order in (0, 1, 3) for mode in ("constant", "mirror")),
     case(ndimage.affine_transform, normal(4, 5), np.array([0.9, 1.13]), output_shape=(3, 6), order=1, wrt=0),
     *(case(ndimage.zoom, normal(4, 5), 2, order=order, wrt=0) for order in (0, 1, 3)),
