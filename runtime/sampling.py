@@ -61,10 +61,10 @@ def sampled_bars(bar: Any, table: Any, coordinates: Any, order: int, mode: str, 
     coordinate_bars = np.zeros((table.ndim, *bar.shape))
     value = np.where(inside, np.zeros(bar.shape, table.dtype), cval)
     for step in itertools.product(range(order + 1), repeat=table.ndim):
-        places = [folded(read[a][0] + step[a], table.shape[a], mode) for a in axes]
+        found_at = [folded(read[a][0] + step[a], table.shape[a], mode) for a in axes]
         weights = [read[a][1][step[a]] for a in axes]
-        kept = np.all([p >= 0 for p in places], axis=0)
-        places = tuple(np.where(kept, p, 0) for p in places)
+        kept = np.all([p >= 0 for p in found_at], axis=0)
+        places = tuple(np.where(kept, p, 0) for p in found_at)
         np.add.at(table_bar, places, np.where(kept, bar * np.prod(weights, axis=0), 0))
         found = np.where(kept, table[places], cval)
         value = value + np.where(inside, found * np.prod(weights, axis=0), 0)
