@@ -1,5 +1,9 @@
 # make demo    train a network on handwritten digits
 # make test    run the tests
+# make test-cupy  run the tests on arrays of the real CuPy, in host memory: no GPU, no CUDA; a C++ compiler is needed
+#                 (CXX=..., else g++, clang++, or the package ziglang). Kernels are kept in build/hostcupy.
+#                 On a machine with a GPU: pytest -m gpu
+# make bench-rules  how much longer value and pullback take than the value alone, for every rule (ONLY=fft: for some)
 # make lint    check style and types
 # make format  lay out the code
 # make clean   remove what the others made
@@ -14,7 +18,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 FARM := build/types
 
-.PHONY: demo test lint format clean
+.PHONY: demo test test-cupy bench-rules lint format clean
 .DEFAULT_GOAL := test
 
 demo: $(READY)
@@ -22,6 +26,13 @@ demo: $(READY)
 
 test: $(READY)
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+
+# CuPy goes into the same environment: its wheel is large, and needed for nothing else.
+test-cupy: $(VENV)/.hostcupy
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal tests/hostcupy $(ARGS)
+
+bench-rules: $(READY)
+	$(BIN)/python benchmarks/rules.py $(ONLY)
 
 # mypy does not know that rules/ and runtime/ are inside the package: it is shown a folder of links where they are.
 lint: $(READY)
@@ -41,6 +52,10 @@ $(READY): pyproject.toml
 	$(PYTHON) -m venv $(VENV) || \
 	  { $(PYTHON) -m venv --clear --without-pip $(VENV) && $(PYTHON) -m pip --python $(BIN)/python install --quiet pip; }
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.hostcupy: $(READY)
+	$(BIN)/python -m pip install --quiet --editable '.[dev,hostcupy]'
 	@touch $@
 
 clean:

@@ -112,6 +112,8 @@ class _Analysis(ActiveValues):
             self.block(self.spec.body, frozenset(start))
             if (self.ever, self.text) == (ever, text):
                 break
+        for error in self.doubts.values():
+            self.rounds.suspect(error)
         for value, made in self.generators.values():  # last: what is refused anyway counts as a write
             refuse_late(self.spec, self.aliases, value, made)
         return self.found
@@ -239,7 +241,7 @@ class _Analysis(ActiveValues):
         if end is None:
             return None
         if stmt.into is not None:
-            if stmt.into in end and stmt.spelled.what == "a set of values":
+            if stmt.into in end and stmt.unordered:
                 raise refuse(
                     UnsupportedSyntaxError,
                     f"{stmt.spelled.what} that carry derivatives",

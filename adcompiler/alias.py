@@ -19,7 +19,6 @@ import gast
 from adcompiler import ir
 from adcompiler.aliases import HELD, OUTSIDE, RESULT, Aliases, Env
 from adcompiler.callees import (
-    WRITERS,
     Build,
     Copied,
     Drain,
@@ -40,6 +39,7 @@ from adcompiler.callees import (
     parts,
 )
 from adcompiler.lattice import Inert, Kind, Known, Stream, is_scalar
+from adcompiler.runtime.changes import WRITERS
 from adcompiler.spec import Spec
 
 _ARRAY_WRITERS = ("sort", "fill", "put", "partition", "itemset", "resize", "setfield", "setflags", "byteswap")
@@ -300,7 +300,7 @@ class _Builder:
                 return linked[:1] if getattr(call.key, "__name__", "") == "getitem" else linked, False
             case PairCall(spec):
                 return self.called(value, alias(spec))
-            case InertCall("of an object without derivative"):
+            case InertCall(keeps=True):
                 self.kept_outside(value)
             case PlaceCall():
                 # A container and what it holds are one class; that the container changes is no write of an array.
@@ -309,7 +309,7 @@ class _Builder:
             case Pull() | Drain() if isinstance(value.kinds[0], Stream) and is_scalar(value.kinds[0].item):
                 return value.args[1:], False
             case (
-                InertCall("stop_gradient" | "integers")
+                InertCall(passes=True)
                 | Build()
                 | Make()
                 | Copied()

@@ -34,11 +34,14 @@ class PairCall:
 class InertCall:
     """No derivative: declared so, or nothing active can come out.  `why` is for `explain`.
 
-    `declared` says what comes out, as the kinds of `non_differentiable` do.
+    `declared` says what comes out, as the kinds of `non_differentiable` do. `passes`: the result may be, or share
+    memory with, the operands; `keeps`: somebody may keep the operands.
     """
 
     why: str
     declared: str | None = None
+    passes: bool = False
+    keeps: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -223,9 +226,3 @@ def parts(plan: Any) -> list[Over]:
         case Enumerated(part) | Backwards(part) | Iteration(part):
             return parts(part)
     return []
-
-
-# Methods of containers that write into them.
-WRITERS = (
-    "append", "extend", "insert", "pop", "remove", "clear", "update", "setdefault", "popitem", "sort", "reverse", "add",
-)  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.callees import WRITERS, Dynamic, InertCall, RuleCall, Spread
+from adcompiler.callees import Dynamic, InertCall, Missing, RuleCall, Spread
 from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
@@ -22,6 +22,7 @@ from adcompiler.lattice import (
     ListOf,
     Number,
     Stream,
+    TupleOf,
     Unknown,
     can_be_active,
     class_of,
@@ -30,6 +31,8 @@ from adcompiler.lattice import (
 )
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
+from adcompiler.runtime.changes import WRITERS
+from adcompiler.runtime.domain import array_member, unwrapped
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.runtime.missing import without_rule
 from adcompiler.runtime.patterns import pattern_attribute, pattern_name, rest_of
@@ -37,6 +40,7 @@ from adcompiler.streams import StreamResolver
 from adcompiler.transfer import result_kind
 
 _EFFECTS_ONLY = ("logging", "warnings", "time", "sys", "os", "io", "tqdm", "datetime", "json", "builtins")
+_BEFORE_OUT = {"reduce": 3, "accumulate": 3, "reduceat": 4}  # positions in the methods of ufuncs
 _FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
 
 
@@ -81,7 +85,7 @@ class CallResolver(StreamResolver):
             return self._spread_call(expr, kinds) or self.known_call(expr, func.value, kinds)
         cls = class_of(func)
         if cls is not None and is_object(func):
-            return self._call_object(expr, func, cls)
+            return self._call_object(expr, cls)
         return self._dynamic(expr, kinds)
 
     def _spread_call(self, expr: ir.Call, kinds: list[Any]) -> Resolved | None:
@@ -99,17 +103,38 @@ class CallResolver(StreamResolver):
         """A call of something that is known at run time only."""
         if any(isinstance(a, ir.Star) for a in expr.args) or any(k is None for k, _ in expr.kwargs):
             what = "* or ** in a call that is only known at run time"
+            transform = self._transform(expr.func)
             callee: Any = self.missing(UnsupportedSyntaxError, what, "", "Write the arguments out.")
+            if transform is not None:
+                callee = self._derivative(transform)
         else:
             callee = Dynamic(None, tuple(k for k, _ in expr.kwargs if k), pure)
         func_kind = self.value(expr.func)[1] if not isinstance(expr.func, ir.Attr) else Unknown()
         args = (expr.func, *expr.args, *(v for _, v in expr.kwargs))
         return self.apply(expr, callee, args, (func_kind, *kinds), Unknown())
 
+    def _transform(self, func: ir.Expr) -> str | None:
+        """The transform that made the function which a call is of, if it stands in this function: `gradient(f)`."""
+        for stmt in ir.statements(self.spec.function.body):
+            if isinstance(stmt, ir.Assign) and ir.Name(stmt.target) == func and isinstance(stmt.value, ir.Call):
+                kind = self.value(stmt.value.func)[1]
+                if isinstance(kind, Known) and root_module(kind.value) == "adcompiler":
+                    return getattr(kind.value, "__name__", None)
+        return None
+
+    def _derivative(self, name: str) -> Missing:
+        """The refusal of a derivative inside what is differentiated."""
+        return self.missing(
+            UnsupportedSyntaxError,
+            f"{name} inside a differentiated function",
+            "Derivatives of derivatives are not supported yet.",
+            "Compute it outside and pass the result.",
+        )
+
     def _method(self, expr: ir.Call, func: ir.Attr, obj: Kind, kinds: list[Any]) -> Resolved:
         """`value.name(...)`, where `obj` is the value's kind and `kinds` those of the arguments."""
         if numeric(obj) is not None:
-            key = getattr(np.ndarray, func.name, None)
+            key = array_member(func.name)
             if key is None:
                 key = getattr(float, func.name, None)
             return self._keyed(expr, key, (func.value, *expr.args), [obj, *kinds], f"the method .{func.name}()")
@@ -119,9 +144,8 @@ class CallResolver(StreamResolver):
             operands = self._operands(expr, expr.args)
             if func.name in WRITERS and any(map(can_be_active, kinds)):
                 return self._kept(expr, operands, kinds, func.name)
-            return self.text_method(expr, func, kinds) or self._effect(
-                expr, operands, kinds, "of an object without derivative", func.name
-            )
+            effect = InertCall("of an object without derivative", keeps=True)
+            return self.text_method(expr, func, kinds) or self._effect(expr, effect, operands, kinds, func.name)
         written = self.written_method(expr, func, obj, kinds) or self.container_method(expr, func, obj, kinds)
         if written is not None:
             return written
@@ -150,10 +174,10 @@ class CallResolver(StreamResolver):
         )
         return self.apply(expr, callee, operands, kinds, Inert())
 
-    def _effect(self, expr: ir.Call, args: Any, kinds: Any, why: str, name: str) -> Resolved:
+    def _effect(self, expr: ir.Call, effect: InertCall, args: Any, kinds: Any, name: str) -> Resolved:
         """A call for its effects (logging, printing): nothing active comes out, unless its value is used."""
         if isinstance(self.stmt, ir.Do):
-            return self.apply(expr, InertCall(why), args, kinds, Inert())
+            return self.apply(expr, effect, args, kinds, Inert())
         callee = self.missing(
             NoRuleError,
             f"{name}() has no derivative rule",
@@ -184,7 +208,7 @@ class CallResolver(StreamResolver):
             return self.apply(expr, callee, expr.args, kinds, Unknown())
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
-            return self.apply(expr, InertCall("stop_gradient", "constant"), operands, kinds, kind)
+            return self.apply(expr, InertCall("stop_gradient", "constant", passes=True), operands, kinds, kind)
         found = (
             self._matched(expr, function, kinds)
             or self.text_function(expr, function, kinds)
@@ -238,12 +262,14 @@ class CallResolver(StreamResolver):
 
     def _keyed(self, expr: ir.Call, key: Any, args: tuple[ir.Expr, ...], kinds: list[Any], name: str) -> Resolved:
         """A call whose function (or method descriptor) is `key`: rule, no derivative, source, or refusal."""
-        wrapped = getattr(type(key), "__adcompiler_function__", None)
-        if wrapped is not None:
-            return self.known_call(expr, wrapped.__get__(key), kinds)
+        inner = unwrapped(key)
+        if inner is not key:
+            return self.known_call(expr, inner, kinds)
         operands = self._operands(expr, args)
         declared = is_non_differentiable(key)
-        if declared is not None and self._writes_out(key, expr, kinds):
+        rules = lookup(key)
+        if (declared is not None or rules) and self._writes_out(key, rules, expr, kinds):
+            # A compiler's matter: that the result of a call is not used does not make it harmless.
             what = f"{name} with out="
             callee = self.missing(MutationError, what, "It writes into an array.", "Let it return a new array.")
             return self.apply(expr, callee, operands, kinds, Number(False))
@@ -251,7 +277,6 @@ class CallResolver(StreamResolver):
             kind = self._inert_kind(declared, expr, kinds)
             inert = InertCall("declared without derivative", declared.kind or "number")
             return self.apply(expr, inert, operands, kinds, kind)
-        rules = lookup(key)
         if rules:
             return self._ruled(expr, RuleCall(rules, key), args, kinds)
         reason = refusal(key)
@@ -262,18 +287,12 @@ class CallResolver(StreamResolver):
         module = root_module(key)
         if isinstance(key, types.FunctionType) and module not in LIBRARIES:
             if module in _EFFECTS_ONLY:
-                return self._effect(expr, operands, kinds, "used for its effects", name)
+                return self._effect(expr, InertCall("used for its effects"), operands, kinds, name)
             return self._source(expr, key, args)
         if module in _EFFECTS_ONLY and module != "builtins" and not isinstance(key, type):
-            return self._effect(expr, operands, kinds, "used for its effects", name)
+            return self._effect(expr, InertCall("used for its effects"), operands, kinds, name)
         if module == "adcompiler":
-            callee = self.missing(
-                UnsupportedSyntaxError,
-                f"{name} inside a differentiated function",
-                "Derivatives of derivatives are not supported yet.",
-                "Compute it outside and pass the result.",
-            )
-            return self.apply(expr, callee, operands, kinds, Unknown())
+            return self.apply(expr, self._derivative(name), operands, kinds, Unknown())
         callee = self.missing(NoRuleError, *without_rule(key, full_name(key, name)))
         return self.apply(expr, callee, operands, kinds, constructed(key, kinds))
 
@@ -292,21 +311,26 @@ class CallResolver(StreamResolver):
         own = len(args) - len(expr.args)  # an object that is called is its own first operand
         return self._dynamic(expr, kinds[own:], pure=True)
 
-    def _writes_out(self, key: Any, expr: ir.Call, kinds: list[Any]) -> bool:
-        """Whether a call writes into one of its arguments; None, and for a new ufunc `...`, are no place to write."""
+    def _writes_out(self, key: Any, rules: Any, expr: ir.Call, kinds: list[Any]) -> bool:
+        """Whether a call writes into one of its arguments."""
         names = [name for name, _ in expr.kwargs]
-        places = [k for name, k in zip(names, kinds[len(kinds) - len(names) :], strict=True) if name == "out"]
-        if isinstance(key, np.ufunc):
-            given = zip(expr.args, kinds[len(kinds) - len(names) - len(expr.args) :], strict=False)
-            places += [k for arg, kind in given for k in self._given(arg, kind)][key.nin :]
-        return not all(isinstance(k, Known) and k.value in (None, ...) for k in places)
+        given = list(zip(names, kinds[len(kinds) - len(names) :], strict=True))
+        places = [kind for name, kind in given if name == "out"]
+        spread = [kind for name, kind in given if name is None and isinstance(kind, DictOfKinds)]
+        places += [item for kind in spread for k, item in zip(kind.keys, kind.items, strict=True) if k == "out"]
+        count, before = 0, _before_out(key, rules)
+        for arg, kind in zip(expr.args, kinds, strict=False):
+            count += self._count(arg)
+            if before is not None and count > before:
+                places.append(kind)
+        return not all(map(_is_nowhere, places))
 
-    def _given(self, arg: ir.Expr, kind: Kind) -> tuple[Kind, ...]:
-        """The kinds of the arguments that one argument stands for: of a starred one those of its items."""
+    def _count(self, arg: ir.Expr) -> int:
+        """How many arguments an argument stands for: a starred one for several, at least one if it is not known."""
         if not isinstance(arg, ir.Star):
-            return (kind,)
-        items = self.contents(kind)[0]
-        return (Unknown(),) if items is None else tuple(items)
+            return 1
+        items = self.contents(self.value(arg.value)[1] or Unknown())[0]
+        return 1 if items is None else len(items)
 
     def _inert_kind(self, declared: Any, expr: ir.Call, kinds: list[Any]) -> Kind:
         """The kind of the result of a function declared without derivative."""
@@ -327,3 +351,21 @@ class CallResolver(StreamResolver):
 def _is_declared(function: types.FunctionType) -> bool:
     """Whether a function's derivative is a rule or nothing, so that its source is not read."""
     return bool(lookup(function) or is_non_differentiable(function)) or root_module(function) in LIBRARIES
+
+
+def _is_nowhere(kind: Any) -> bool:
+    """Whether what is given as `out` is no place to write: None, or `...` of a new ufunc, or a tuple of these."""
+    if isinstance(kind, TupleOf):
+        return all(map(_is_nowhere, kind.items))
+    return isinstance(kind, Known) and (kind.value is None or kind.value is ...)
+
+
+def _before_out(key: Any, rules: Any) -> int | None:
+    """How many arguments come before the one that a function writes into; None if that is only given by name."""
+    if isinstance(key, np.ufunc):
+        return key.nin
+    if isinstance(getattr(key, "__self__", None), np.ufunc):
+        return _BEFORE_OUT.get(key.__name__)
+    parameters = [list(rule.signature.parameters.values()) for rule in rules]
+    found = [i for each in parameters for i, p in enumerate(each) if p.name == "out" and p.kind is not p.KEYWORD_ONLY]
+    return min(found, default=None)

@@ -32,9 +32,10 @@ from adcompiler.compare import compared_or_guessed
 from adcompiler.coverage import covered
 from adcompiler.dump import STAGES, assumed_notes, dump, plain, tried
 from adcompiler.errors import DifferentiationError
-from adcompiler.explain import explained, place, table
+from adcompiler.explain import explained, table
 from adcompiler.pipeline import compile_request
 from adcompiler.rules.registry import all_non_differentiable, all_rules, key_name
+from adcompiler.show import place
 from adcompiler.version import __version__
 
 _EPILOG = "TARGET is module:function or file.py:function."

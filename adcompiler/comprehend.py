@@ -76,12 +76,12 @@ class Comprehender(Normaliser):
         return self.gather(node, "a list comprehension", lambda t: self.collected(node))
 
     def value_SetComp(self, node: gast.SetComp) -> ir.Expr:
-        return self.gather(node, "a set of values", lambda t: self.collected(node))
+        return self.gather(node, "a set of values", lambda t: self.collected(node), unordered=True)
 
     def value_DictComp(self, node: gast.DictComp) -> ir.Expr:
         return self.gather(node, "a dict comprehension", lambda t: self.collected(node))
 
-    def gather(self, node: gast.AST, what: str, make: Callable[[str], str | None]) -> ir.Expr:
+    def gather(self, node: gast.AST, what: str, make: Callable[[str], str | None], unordered: bool = False) -> ir.Expr:
         """The value of an expression that `make` writes as statements.
 
         `make` gets the name for the value, and returns that of the list or dict which collects it, if there is one.
@@ -94,7 +94,8 @@ class Comprehender(Normaliser):
         body = self.block(lambda: into.append(make(target)))
         spelled = ir.Verbatim(node, frozenset(n for n in loads(node, values_only=True) if self.is_local(n)), what)
         own_cells = self.depth > 0 and any(self.keeps_cells(n) for n in gast.walk(node))
-        self.out.append(ir.Gather(target, spelled, into[0], body, self.origin(node), own_cells=own_cells))
+        origin = self.origin(node)
+        self.out.append(ir.Gather(target, spelled, into[0], body, origin, unordered=unordered, own_cells=own_cells))
         return ir.Name(target)
 
     def collected(self, node: Any) -> str:
@@ -207,7 +208,7 @@ class Comprehender(Normaliser):
             if func is list and alone:
                 return self.gather(node, "a generator expression", lambda t: self.collected(first))
             if func in (set, frozenset) and alone and func is not None:
-                return self.gather(node, "a set of values", lambda t: self.collected(first))
+                return self.gather(node, "a set of values", lambda t: self.collected(first), unordered=True)
             if func in (any, all) and alone and func is not None:
                 return self.gather(node, "a generator expression", lambda t: self.until(t, first, func is any))
             joined = isinstance(node.func, gast.Attribute) and node.func.attr == "join"

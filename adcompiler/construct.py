@@ -19,7 +19,7 @@ from adcompiler.callees import Build, Copied, Make
 from adcompiler.lattice import DictOfKinds, Heap, Instance, Kind, ListOf, Observed, TupleOf, Unknown, class_of, numeric
 from adcompiler.overloads import OverloadResolver
 from adcompiler.resolve import Resolved
-from adcompiler.runtime.members import ABSENT, is_named_tuple, member
+from adcompiler.runtime.members import ABSENT, is_generated, is_named_tuple, member
 
 
 class ConstructResolver(OverloadResolver):
@@ -132,12 +132,6 @@ class ConstructResolver(OverloadResolver):
             return None
         new = replace(kind, holder=None) if isinstance(kind, Observed) else kind
         return self.apply(expr, Copied(), expr.args, (kind,), new)
-
-
-def is_generated(function: Any) -> bool:
-    """Whether a method was written by `dataclass` or `namedtuple`."""
-    code = getattr(getattr(function, "__func__", function), "__code__", None)
-    return code is not None and code.co_filename.startswith("<string")
 
 
 def _is_plain_dataclass(cls: type) -> bool:

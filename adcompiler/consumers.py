@@ -50,9 +50,6 @@ class Consumers(Iterators):
 
     def value_Call(self, node: gast.Call) -> ir.Expr:  # noqa: C901  one case per consumer
         func = self.known(node.func)
-        if isinstance(node.func, gast.Call) and self.known(node.func.func) is np.vectorize:
-            if len(node.args) == len(node.func.args) == 1 and not node.keywords and not node.func.keywords:
-                return self.gather(node, "np.vectorize", lambda t: self.vectorized(t, node))
         getter = self.getter(node, func)
         if getter is not None:
             return self.value(getter)
@@ -71,7 +68,7 @@ class Consumers(Iterators):
         if not lazy or isinstance(first, gast.GeneratorExp):
             return super().value_Call(node)
         if is_one(func, (set, frozenset)):
-            return self.gather(node, "a set of values", lambda t: self.collected(all_of(first)))
+            return self.gather(node, "a set of values", lambda t: self.collected(all_of(first)), unordered=True)
         if is_one(func, (any, all)):
             return self.gather(node, what, lambda t: self.until(t, all_of(first), func is any))
         if func is list:
@@ -161,32 +158,6 @@ class Consumers(Iterators):
         count = self.temp(ir.Call(ir.Static(len, "len"), (read,)), node)
         other = (ir.Assign(target, default, origin),)
         self.out.append(ir.If(count, self.block(choose), other, origin))
-
-    def vectorized(self, target: str, node: Any) -> None:
-        """Add `np.vectorize(f)(x)`: the function of each element, after a first call that tells the type."""
-        origin = self.origin(node)
-        each = self.function(node.func.args[0])
-        x = self.temp(self.atom(node.args[0]), node)
-        flat = self.named(self.temp(ir.Call(ir.Static(np.ravel, "ravel"), (x,)), node), node)
-        count = self.temp(ir.Call(ir.Static(len, "len"), (ir.Name(flat.id),)), node)
-        message = "cannot call `vectorize` on size 0 inputs unless `otypes` is set"
-        self.out.append(ir.If(count, (), (self.raising("ValueError", message, node),), origin))
-
-        def of(element: Any) -> Any:
-            item = gast.copy_location(gast.Attribute(value=element, attr="item", ctx=gast.Load()), node)
-            return call_node(each, [call_node(item, [], node)], node)
-
-        zero = gast.Constant(value=0, kind=None)
-        first = self.temp(self.value(of(gast.Subscript(value=flat, slice=zero, ctx=gast.Load()))), node)
-        made = self.temp(ir.Call(ir.Static(np.asarray, "asarray"), (first,)), node)
-        dtype = self.temp(ir.Attr(made, "dtype"), node)
-        [item] = item_names(each)
-        generator = gast.comprehension(name_node(item, node, gast.Store()), flat, [], 0)
-        listed = gast.copy_location(gast.ListComp(elt=of(name_node(item, node)), generators=[generator]), node)
-        values = self.atom(listed)
-        whole = self.temp(ir.Call(ir.Static(np.array, "array"), (values,), (("dtype", dtype),)), node)
-        shape = self.temp(ir.Call(ir.Static(np.shape, "shape"), (x,)), node)
-        self.out.append(ir.Assign(target, ir.Call(ir.Static(np.reshape, "reshape"), (whole, shape)), origin))
 
     def first_of(self, node: Any) -> ir.Expr:
         """`next(iter(xs))`, `next(iterator)`, and these with a default."""

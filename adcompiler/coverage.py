@@ -14,8 +14,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from adcompiler.decide import LIBRARIES, root_module
-from adcompiler.explain import place, table
+from adcompiler.explain import table
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
+from adcompiler.show import place
 
 RULE, SOURCE, NOTHING, REFUSED, UNKNOWN = HOW = "rule", "via source", "no derivative", "refused", "unknown"
 

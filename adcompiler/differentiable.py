@@ -17,6 +17,7 @@ import numpy as np
 from adcompiler.dump import dump
 from adcompiler.errors import NoRuleError, SourceNotFoundError, refuse
 from adcompiler.rules.registry import is_non_differentiable, lookup
+from adcompiler.runtime.domain import unwrapped
 from adcompiler.runtime.members import member
 from adcompiler.runtime.missing import without_rule
 from adcompiler.variants import shown
@@ -156,6 +157,7 @@ def function_of(f: Any) -> tuple[Any, dict[str, Any]]:
     options: dict[str, Any] = {}
     if isinstance(f, Differentiable):
         options, f = f._options, f._function
+    f = unwrapped(f)
     if lookup(f) or is_non_differentiable(f):
         return f, {**options, "rule": True}
     if isinstance(f, types.FunctionType):
@@ -220,9 +222,10 @@ def store_of(f: Any) -> dict[Any, Any]:
     """Where the variants of a function are kept: on the function itself."""
     if isinstance(f, Differentiable):
         return f._store
-    called, _ = calling(f)
-    if called is not None:
-        return store_of(called)
+    if type(f) is not types.FunctionType:
+        called, _ = calling(f)
+        if called is not None:
+            return store_of(called)
     try:
         owner, store = f.__dict__.get("__adcompiler_variants__", (None, None))
         if owner is not f:  # functools.wraps copies the attributes of what it wraps

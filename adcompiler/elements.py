@@ -98,11 +98,17 @@ class Elements(Tracking):
             value = ir.Call(ir.Static(owned_list, "owned_list"), (have, self.length_fact(name)))
         else:
             shape = self.shape_fact(name, after=False)
-            dtype = () if is_real(kind) else (ir.Static(complex, "complex"),)
+            library = self.spec.program.library
+            module = ir.Static(library, "np" if library is np else library.__name__)
+            dtype: tuple[ir.Expr, ...] = () if is_real(kind) else (ir.Static(complex, "complex"),)
             if bar is None:
-                value = ir.Call(ir.Attr(ir.Static(np, "np"), "zeros"), (shape, *dtype))
-            else:
+                value = ir.Call(ir.Attr(module, "zeros"), (shape, *dtype))
+            elif library is np:
                 value = ir.Call(ir.Static(owned, "owned"), (have, shape, *dtype))
+            else:
+                value = ir.Call(
+                    ir.Static(owned, "owned"), (have, shape, *(dtype or (ir.Static(float, "float"),)), module)
+                )
         return ir.Assign(self.bar(name), value)
 
     def take_targets(self, stmt: ir.For, state: State) -> Code:

@@ -20,6 +20,7 @@ import inspect
 import itertools
 import linecache
 import types
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -61,6 +62,10 @@ class Finish:
     inline: tuple[str, ...] = ()
     bound: dict[str, Any] = field(default_factory=dict)
     shares: bool = False  # the table of cotangents is the caller's
+
+
+# Known values of these types are compared, all others are what they were.
+_COMPARED = (str, int, bytes)
 
 
 class _Writer:
@@ -142,7 +147,8 @@ class _Writer:
         if isinstance(root, Root) and root.form == "default" and len(guard.path) == 1:
             return None  # the guard of the function's defaults
         value = self.path(guard.path)
-        if not value.isidentifier() and not (isinstance(guard.kind, Known) and guard.kind.value is not None):
+        once = isinstance(guard.kind, Known) and type(guard.kind.value) not in (*_COMPARED, type(None))
+        if not value.isidentifier() and not once:
             name = f"{self.prefix}{next(self.count)}"
             self.spelled[guard.path] = name
             return self.test(f"({name} := {value})", name, guard.kind, guard.type)
@@ -167,20 +173,18 @@ class _Writer:
                 spelled = cls.__name__ if cls in (tuple, list, dict) else self.bind(cls, "type")
                 return f"type({first}) is {spelled}"
             case Known(value):
-                return self.known(first, again, value)
+                return self.known(first, value)
         return f"type({first}) is {self.bind(cls, 'type')}"
 
-    def known(self, first: str, again: str, value: Any) -> str:
+    def known(self, spelled: str, value: Any) -> str:
         """The test for a value known at compile time."""
         if value is None or isinstance(value, bool):
-            return f"{first} is {value}"
+            return f"{spelled} is {value}"
         if type(value) is tuple:
-            return f"{first} == {self.bind(value, 'keys')}"
-        if type(value) not in (str, int, bytes):
-            return f"{first} is {self.bind(value, 'v')}"
-        if first == again:
-            return f"type({again}) is {type(value).__name__} and {again} == {value!r}"
-        return f"{first} == {value!r}"
+            return f"{spelled} == {self.bind(value, 'keys')}"
+        if type(value) not in _COMPARED:
+            return f"{spelled} is {self.bind(value, 'v')}"
+        return f"type({spelled}) is {type(value).__name__} and {spelled} == {value!r}"
 
     def array(self, cls: type) -> str:
         return f"{self.prefix}ndarray" if cls is np.ndarray else self.bind(cls, "array")
@@ -240,13 +244,12 @@ def guards_text(compiled: Compiled) -> tuple[list[str], list[str], dict[str, Any
     return tests, _settled(writer, compiled), writer.bound, writer.prefix
 
 
-def make_entry(compiled: Compiled, other: Any, finish: Finish) -> Any:
-    """The entry: `finish` after the forward, `other` when a guard does not hold."""
+def entry_maker(compiled: Compiled, finish: Finish) -> Callable[[Any], Any]:
+    """Makes the entry, from what it calls when a guard does not hold; `finish` comes after the forward."""
     function = compiled.request.function
     signature = inspect.signature(function, follow_wrapped=False)
     tests, again, bound, prefix = guards_text(compiled)
     own = {
-        "other": other,
         "finish": finish.call,
         "forward": compiled.forward if finish.shares else compiled.alone[0],
     } | finish.bound
@@ -259,7 +262,7 @@ def make_entry(compiled: Compiled, other: Any, finish: Finish) -> Any:
     check = [f"if not ({_conjunction(again)}):", f"    {prefix}changed()"] if again else []
     text = "\n".join(
         [
-            f"def bind({', '.join(bound)}):",
+            f"def bind({', '.join([*bound, f'{prefix}other'])}):",
             f"    def {name}({_parameters(signature, prefix)}):",
             "        try:",
             f"            {prefix}fits = {_conjunction(tests)}",
@@ -275,9 +278,13 @@ def make_entry(compiled: Compiled, other: Any, finish: Finish) -> Any:
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     code = compile(text, file, "exec", dont_inherit=True)
     bind = next(c for c in code.co_consts if isinstance(c, types.CodeType))
-    entry = types.FunctionType(bind, function.__globals__)(*bound.values())
-    entry.__qualname__ = function.__qualname__  # Python's own complaints about a call name the user's function
-    return entry
+
+    def make(other: Any) -> Any:
+        entry = types.FunctionType(bind, function.__globals__)(*bound.values(), other)
+        entry.__qualname__ = function.__qualname__  # Python's own complaints about a call name the user's function
+        return entry
+
+    return make
 
 
 _OUT_OF_LINE = ("$value, $saved = $forward({names})", "return $finish($value, $saved, {names})")

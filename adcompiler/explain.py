@@ -2,29 +2,14 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from adcompiler import ir, show
 from adcompiler.activity import activity
-from adcompiler.callees import (
-    Build,
-    Dynamic,
-    InertCall,
-    Iteration,
-    Load,
-    Missing,
-    Move,
-    PairCall,
-    PathLoad,
-    RuleCall,
-    Spread,
-)
+from adcompiler.callees import InertCall, Missing
 from adcompiler.pair import Pair
 from adcompiler.pipeline import Compiled
-from adcompiler.rules.registry import Rule, key_name
-from adcompiler.ruletext import rule_text
 
 _UNUSED = "nothing that it reads carries a derivative"
 
@@ -38,7 +23,7 @@ def _pair_table(pair: Pair) -> str:
     source = pair.spec.function.source
     kinds = [f"{p}: {show.kind(k)}" for p, k in zip(pair.spec.params, pair.spec.kinds, strict=True)]
     wrt = f"derivative with respect to {', '.join(pair.active)}" if pair.active else "no derivative"
-    head = f"{pair.spec.name.strip('_')}({', '.join(kinds)}), {wrt}  [{located(source.file, source.first_line)}]"
+    head = f"{pair.spec.name.strip('_')}({', '.join(kinds)}), {wrt}  [{show.located(source.file, source.first_line)}]"
     return "\n".join([head, *table(_rows(pair), indent="  ")])
 
 
@@ -88,54 +73,8 @@ def _how(expr: ir.Apply, active: bool) -> tuple[str, str]:
         return "inert", f"{_UNUSED} (it has no derivative: {str(found.error).splitlines()[0]})"
     if not active:
         return "inert", _UNUSED
-    return _ACTIVE[type(found)](found)
-
-
-def _by_rule(found: RuleCall) -> tuple[str, str]:
-    form = "its text inlined" if rule_text(found.rule) is not None else "called as it stands"
-    others = f", then {len(found.rules) - 1} more if it declines" if len(found.rules) > 1 else ""
-    return "rule", f"{found.rule.name} for {key_name(found.key)} ({place(found.rule)}), {form}{others}"
-
-
-def _by_source(found: PairCall) -> tuple[str, str]:
-    source = found.spec.function.source
-    name = found.spec.name.strip("_")
-    return "recursion", f"{name} is compiled from its source ({located(source.file, source.first_line)})"
-
-
-def _at_run_time(found: Dynamic) -> tuple[str, str]:
-    what = "the function" if found.key is None else "the types of the operands"
-    return "dynamic", f"{what} will be known at run time only"
-
-
-_ACTIVE: dict[type, Callable[[Any], tuple[str, str]]] = {
-    RuleCall: _by_rule,
-    PairCall: _by_source,
-    Dynamic: _at_run_time,
-    Spread: lambda _: ("dynamic", "the number of its arguments will be known at run time only"),
-    Move: lambda _: ("moved", "each entry's cotangent goes to where it came from"),
-    Build: lambda _: ("display", "each item gets its part of the cotangent"),
-    Load: lambda _: ("item", "its cotangent goes into the container's"),
-    PathLoad: lambda found: ("item", f"its cotangent goes into that of {found.param}"),
-    Iteration: lambda found: ("loop", f"over {type(found.plan).__name__.lower()} items"),
-}
-
-
-# --- places -----------------------------------------------------------------------------------------------
-
-
-def place(rule: Rule) -> str:
-    """The file and line of a rule."""
-    code = getattr(rule.partials[0] if rule.partials else rule.function, "__code__", None)
-    return located(code.co_filename, code.co_firstlineno) if code else rule.name
-
-
-def located(file: str, line: int) -> str:
-    """`file:line`, relative to the current folder for what lies in it."""
-    if not file.startswith("<"):
-        near = os.path.relpath(file)
-        file = file if near.startswith("..") else near
-    return f"{file}:{line}"
+    words = show.WORDS[type(found)]
+    return words.category, words.reason(found)
 
 
 def table(rows: Any, indent: str = "") -> list[str]:

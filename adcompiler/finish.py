@@ -22,12 +22,14 @@ from adcompiler.errors import (
     locate,
     refuse,
 )
-from adcompiler.lattice import Inert, Unknown
+from adcompiler.lattice import Inert, Observed, Unknown
 from adcompiler.pipeline import Compiled
+from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.bars import Bars, Tracked
 from adcompiler.runtime.held import hold
 from adcompiler.runtime.project import detach, materialize, project
 from adcompiler.runtime.tangents import accumulate
+from adcompiler.runtime.walk import check_cotangent, is_array
 from adcompiler.texts import number_of_text
 from adcompiler.variants import shown
 from adcompiler.wanted import Wanted, check_pair, check_scalar, positional_parameters
@@ -49,22 +51,24 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
     slots = [active.index(params[i]) if params[i] in active else None for i in where]
     single = len(active) == 1
     has_aux = mode == "aux"
+    arrays = with_memory(compiled)
+    constant = len(arrays) < len(params)
     place = definition_of(compiled.request.function)
-    seed = (1.0, None) if has_aux else 1.0
-    if isinstance(compiled.spec.result, Inert | Unknown) and activity(compiled.spec, pair.mask).lost:
-        raise number_of_text(compiled.spec.function)
+    _check_found(compiled)
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
+        seed: Any = 1.0
         try:
             if has_aux:
                 check_pair(value, function_name)
             loss = value[0] if has_aux else value
             if type(loss) not in _FLOATS:
                 check_scalar(loss, function_name)
+                seed = _seed_of(loss)
         except NotScalarError as error:
             locate(error, place)
             raise
-        return rest(value, saved, backward(saved, seed) if active else (), *arguments)
+        return rest(value, saved, backward(saved, (seed, None) if has_aux else seed) if active else (), *arguments)
 
     def rest(value: Any, saved: Any, cts: Any, *arguments: Any) -> Any:
         out = []
@@ -76,7 +80,7 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
             if position is not None:
                 primal, ct = primal[position], None if ct is None else ct[position]
             out.append(zero_if_none(project(ct, primal), primal))
-        whole = detach(tuple(out), (arguments, value))
+        whole = detach(tuple(out), ([arguments[i] for i in arrays] if constant else arguments, value))
         grads = whole if as_tuple else whole[0]
         return grads if mode == "gradient" else (value, grads)
 
@@ -84,6 +88,17 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
         return Finish(finish)
     bound = {"FLOATS": _FLOATS, "finish": finish, "backward": backward, "rest": rest}
     return Finish(finish, _float_lines(params[where[0]], as_tuple, mode), bound)
+
+
+def _check_found(compiled: Compiled) -> None:
+    """Raise if the result is made of text in which a derivative was lost."""
+    if isinstance(compiled.spec.result, Inert | Unknown) and activity(compiled.spec, compiled.pair.mask).lost:
+        raise number_of_text(compiled.spec.function)
+
+
+def _seed_of(loss: Any) -> Any:
+    """The cotangent 1 of a loss: a float, or on the device where an array is."""
+    return 1.0 if like_of(loss) is None else np.ones_like(loss)
 
 
 def _float_lines(param: str, as_tuple: bool, mode: str) -> tuple[str, ...]:
@@ -100,6 +115,12 @@ def _float_lines(param: str, as_tuple: bool, mode: str) -> tuple[str, ...]:
     )
 
 
+def with_memory(compiled: Compiled) -> list[int]:
+    """The positions of the parameters in which a gradient may find arrays of its own kind of numbers."""
+    kinds = compiled.spec.kinds
+    return [i for i, kind in enumerate(kinds) if not (isinstance(kind, Observed) and kind.inert)]
+
+
 def _at_entry(saved: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments as they were when the forward began, which may have written into them."""
     return saved.arguments if isinstance(saved, Tracked) else arguments
@@ -107,7 +128,7 @@ def _at_entry(saved: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
 
 def zero_if_none(grad: Any, value: Any) -> Any:
     """A float or array without influence has the gradient zero; structures keep their None."""
-    if grad is None and isinstance(value, float | complex | np.inexact | np.ndarray):
+    if grad is None and (isinstance(value, float | complex) or is_array(value)):
         return materialize(grad, value)
     return grad
 
@@ -120,6 +141,7 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
     pair, backward = compiled.pair, compiled.alone[1]
     signature = inspect.signature(compiled.request.function, follow_wrapped=False)
     positional = positional_parameters(signature)
+    arrays = with_memory(compiled)
     active = pair.active
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
@@ -135,15 +157,17 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
                     "this pullback was made with single_use=True and has been called before\n"
                     "Make it with single_use=False to call it again."
                 )
-            record = kept.pop() if single_use else kept[0]
+            check_cotangent(ct, value)
             seed = project(ct, value)
+            record = kept.pop() if single_use else kept[0]
             try:
                 cts = backward(record, seed) if seed is not None and active else (None,) * len(active)
             except Exception as error:
                 raise shown(error)  # noqa: B904  it is the same exception
             by_name = dict(zip(active, (cts,) if len(active) == 1 and seed is not None else cts, strict=True))
             values = record.record if isinstance(record, Tracked) else record
-            foreign = (arguments, value, seed, ct, [s for s in values if not isinstance(s, list)])
+            own = [arguments[i] for i in arrays]
+            foreign = (own, value, seed, ct, [s for s in values if not isinstance(s, list)])
             out: list[Any] = []
             for p in positional:
                 grad = project(by_name.get(p.name), primals[p.name])

@@ -261,6 +261,7 @@ class Gather(Stmt):
     body: Block
     origin: Origin | None = None
     kind: Any = None
+    unordered: bool = False  # the value is a set
     own_cells: bool = False  # functions inside capture its variables, and may outlive this run of it
 
 

@@ -200,7 +200,7 @@ class Inference(Handling):
         return (replace(stmt, value=value),), env
 
     def stmt_Store(self, stmt: ir.Store, env: Env) -> tuple[ir.Block, Env]:
-        operation = self.set_property(stmt) or self.stored(stmt, env)
+        operation = self.set_property(stmt) or self.stored(stmt)
         if operation is not None:
             return operation, env
         kind = self.value(stmt.place.value)[1]
@@ -230,7 +230,7 @@ class Inference(Handling):
         if end is None:
             return body, None
         kind = end.get(stmt.into or stmt.target)
-        if stmt.spelled.what == "a set of values":
+        if stmt.unordered:
             kind = Unknown() if can_be_active(kind) else Inert()
         return (replace(stmt, body=body, kind=kind),), {**end, **self.noted({stmt.target: kind})}
 

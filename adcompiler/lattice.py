@@ -197,7 +197,7 @@ _CONSTANTS = (bool, str, bytes, type, types.ModuleType, types.EllipsisType, enum
 _DISPATCHED = type(np.sum)  # NumPy's functions that other array libraries may answer
 
 _LITERALS = (int, float, complex, str, bytes, bool)
-_INERT_TYPES = INTEGER_TYPES | {bool, str, bytes, type(None)}
+_INERT_TYPES: frozenset[type] = INTEGER_TYPES | {bool, str, bytes, type(None)}
 MAX_DEPTH = 4
 
 
@@ -283,8 +283,6 @@ def can_be_active(kind: Kind | None) -> bool:
             return item is None or can_be_active(item)
         case Observed(inert=inert):
             return not inert
-        case Closure(owner=types.FunctionType() as function):
-            return value_can_be_active(function)
     return True
 
 
@@ -350,7 +348,7 @@ def observe(value: Any, path: tuple[Any, ...]) -> Kind:
         return Closure(value.__code__, value.__code__.co_freevars, value, value.__name__, path)
     if isinstance(value, types.FunctionType | types.BuiltinFunctionType | np.ufunc | np.dtype | _DISPATCHED):
         return Known(value)
-    if is_transform(value):
+    if is_transform(value) or is_cupy_function(value):
         return Known(value)
     if type(value) in (tuple, list, dict) or is_named_tuple(type(value)):
         return Observed(path, value, inert=is_inert(value))
@@ -367,6 +365,11 @@ def is_cupy_array(value: Any) -> bool:
     """Whether a value is exactly a `cupy.ndarray`; CuPy is never imported for the question."""
     cls = type(value)
     return cls.__name__ == "ndarray" and cls.__module__.split(".")[0] == "cupy"
+
+
+def is_cupy_function(value: Any) -> bool:
+    """Whether a value is one of the objects that CuPy's functions, kernels and fused functions are."""
+    return callable(value) and type(value).__module__.split(".")[0] == "cupy"
 
 
 # --- objects ----------------------------------------------------------------------------------------------

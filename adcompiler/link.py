@@ -70,7 +70,22 @@ class Linker:
         if about is not None:
             variable, suffix, fact, after = about
             return ir.Name(self.r.saver.fact(variable, suffix, fact, after))
-        return ir.Name(self.r.saver.kept(f"{self.target}_{name}", self.forward(expr)))
+        kept, snapshot = self.forward(expr), self._snapshot(expr)
+        if snapshot is not None:
+            kept = ir.Call(ir.Static(snapshot, snapshot.__name__), (kept,))
+        return ir.Name(self.r.saver.kept(f"{self.target}_{name}", kept))
+
+    def _snapshot(self, expr: ir.Expr) -> Any:
+        """The copying function for a local that may be, or be a view of, an operand whose memory is written later."""
+        if isinstance(expr, ir.Op):
+            return None
+        args = [self.args[name] for name in ir.reads(expr) if name in self.args]
+        names = [(n, self.r.spec.name_kinds.get(n)) for arg in args for n in self._names(arg)]
+        return next(filter(None, (self.r.snapshot_for(n, kind) for n, kind in names)), None)
+
+    @staticmethod
+    def _names(arg: Any) -> list[str]:
+        return [n for part in (arg if isinstance(arg, tuple) else (arg,)) for n in ir.reads(part)]
 
     def _about(self, expr: ir.Expr) -> tuple[str, str, ir.Expr, bool] | None:
         """`x.shape` and the like of one name: the name, a suffix, the expression, and whether it is the result."""

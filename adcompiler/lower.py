@@ -27,7 +27,8 @@ from adcompiler.runtime import places
 from adcompiler.scope import bindings, calls_out, own_nodes, parameters, scope_of
 
 _WHAT = {
-    "With": "a with statement", "Try": "a try statement", "TryStar": "a try statement", "Match": "a match statement",
+    "With": "a with statement", "Try": "a try statement", "TryStar": "a try statement with except*",
+    "Match": "a match statement",
     "ClassDef": "a class definition", "Import": "an import", "ImportFrom": "an import", "Raise": "raise",
     "Assert": "assert", "Global": "global", "Nonlocal": "nonlocal",
 }  # fmt: skip
@@ -118,6 +119,9 @@ class Lowering(Assignments):
         """Keep a statement as it stands, if control cannot leave through it; `error` says why it is not lowered."""
         node = self.kept(node)
         what = _WHAT.get(type(node).__name__, "this statement")
+        outer = sorted(n for n in bindings(node) if n in self.scope.outer)
+        if outer and not isinstance(node, _COMPOUND):
+            what = f"an assignment to {outer[0]}, which is global or nonlocal,"
         exits = (gast.Return, gast.Break, gast.Continue)
         if any(isinstance(d, exits) for d in own_nodes(node)):
             what = f"{what} with a return, break or continue inside"
@@ -133,6 +137,8 @@ class Lowering(Assignments):
         """What to write instead of a statement that is not supported."""
         if isinstance(node, gast.TryStar):
             return "Test with `if`, or catch single exceptions with `except`."
+        if isinstance(node, gast.Assign | gast.AugAssign | gast.AnnAssign):
+            return "Pass what it holds as an argument, and return the new value."
         return "Move it out of the differentiated function."
 
     # --- simple statements ------------------------------------------------------------------------------

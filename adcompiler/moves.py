@@ -236,7 +236,7 @@ class MoveResolver(PlaceResolver):
                     if func.name == "values" or common is None
                     else TupleOf((key_kind(self.program.deep_kind(obj)), common))
                 )
-                return self.view(expr, func, obj, item)
+                return self.view(expr, item)
             case "get", 1 | 2:
                 key = kinds[0]
                 default = kinds[1] if len(kinds) > 1 else Known(None)
@@ -246,7 +246,7 @@ class MoveResolver(PlaceResolver):
                 return self.move(expr, self.common([k for k in (common, default) if k is not None]), fresh=False)
         return None
 
-    def view(self, expr: ir.Call, func: ir.Attr, obj: Kind, item: Kind | None) -> Resolved:
+    def view(self, expr: ir.Call, item: Kind | None) -> Resolved:
         """`d.values()` and `d.items()`; where containers are written into, a list of what is in them now."""
         whole = ir.Call(ir.Static(list, "list"), (expr,))
         return self.move(whole, self.sequence(list, None, item), spelled=expr)

@@ -15,13 +15,13 @@ from typing import Any
 from adcompiler import ir
 from adcompiler.binding import BindError, bind_call
 from adcompiler.callees import InertCall
-from adcompiler.construct import ConstructResolver, is_generated
+from adcompiler.construct import ConstructResolver
 from adcompiler.lattice import Heap, Kind, Known
 from adcompiler.objects import plain_function
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import lookup
 from adcompiler.runtime import places
-from adcompiler.runtime.members import has_plain_fields, member
+from adcompiler.runtime.members import has_plain_fields, is_generated, member
 
 
 class NewObjectResolver(ConstructResolver):
@@ -41,7 +41,7 @@ class NewObjectResolver(ConstructResolver):
         if filling is None and init is not object.__init__:
             return None
         self.program.need_places()
-        obj, kind = self._empty(expr, function)
+        obj, kind = self._empty(function)
         if init is object.__init__:
             return None if expr.args or expr.kwargs else (obj, kind)
         self._guard_class(function, "__init__", init)
@@ -49,7 +49,7 @@ class NewObjectResolver(ConstructResolver):
         self._run(self._keyed(call, filling, (obj, *expr.args), [kind, *kinds], f"{function.__name__}.__init__"))
         return obj, kind
 
-    def _empty(self, expr: ir.Call, cls: type) -> tuple[ir.Expr, Heap]:
+    def _empty(self, cls: type) -> tuple[ir.Expr, Heap]:
         """A new object without fields."""
         kind = Heap(cls, (*self.fresh, cls.__qualname__))
         spelled = ir.Call(ir.Static(places.new_object, "new_object"), (ir.Static(cls, cls.__name__),))
@@ -78,7 +78,7 @@ class NewObjectResolver(ConstructResolver):
         if set(bound) - {f.name for f in fields}:
             return None  # an InitVar
         self.program.need_places()
-        obj, kind = self._empty(expr, cls)
+        obj, kind = self._empty(cls)
         for field in fields:
             value = self._field_value(field, bound)
             if value is not None:
@@ -103,7 +103,7 @@ class NewObjectResolver(ConstructResolver):
     def _namespace(self, expr: ir.Call) -> Resolved:
         """`SimpleNamespace(a=..., b=...)`."""
         self.program.need_places()
-        obj, kind = self._empty(expr, types.SimpleNamespace)
+        obj, kind = self._empty(types.SimpleNamespace)
         for name, value in expr.kwargs:
             self._fill(obj, kind, str(name), value)
         return obj, kind

@@ -48,7 +48,7 @@ class _Spelled(gast.NodeTransformer):  # type: ignore[misc]  # gast has no types
 
     def visit_Name(self, node: gast.Name) -> gast.AST:
         found = self.values.get(node.id) if isinstance(node.ctx, gast.Load) else None
-        return node if found is None else self.visit(copy.deepcopy(found))  # type: ignore[no-any-return]
+        return node if found is None else self.visit(copy.deepcopy(found))
 
 
 class Normaliser:

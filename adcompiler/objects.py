@@ -241,7 +241,7 @@ class ObjectResolver(OperationResolver, FunctionResolver):
             return self.apply(expr, callee, args, kinds, Unknown())
         return self.rule(expr, RuleCall(rules, function), args, ()) if rules else self._source(expr, function, args)
 
-    def _call_object(self, expr: ir.Call, obj: Kind, cls: type) -> Resolved:
+    def _call_object(self, expr: ir.Call, cls: type) -> Resolved:
         """A call of an object: a bound method, a partial, or one whose class defines `__call__`."""
         func = expr.func if isinstance(expr.func, ir.Name) else self._made(expr.func)
         if cls is types.MethodType:

@@ -41,6 +41,7 @@ from adcompiler.resolve import Resolved
 from adcompiler.rulecalls import RuleResolver
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime import changes, places
+from adcompiler.runtime.domain import array_member
 from adcompiler.shapeclasses import shapeless
 from adcompiler.spec import ANY, Path, Root
 from adcompiler.textcalls import TextResolver
@@ -108,7 +109,8 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver):
         key = (UNARY if len(expr.args) == 1 else BINARY)[expr.op]
         if None not in (numbers := [numeric(k) for k in kinds]):
             if all(isinstance(k, Int | IntArray) for k in numbers):
-                return self.apply(expr, InertCall("integers"), expr.args, kinds, self._integers(expr.op, kinds))
+                kind = self._integers(expr.op, kinds)
+                return self.apply(expr, InertCall("integers", passes=True), expr.args, kinds, kind)
             rules = lookup(key)
             if rules:
                 return self.rule(expr, RuleCall(rules, key), expr.args, ())
@@ -189,7 +191,7 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver):
                 return self.rule(expr, callee, (expr.value, expr.index), ())
             case IntArray() | Int():
                 kind = result_kind("getitem", {"x": obj, "index": index}, self.fresh)
-                return self.apply(expr, InertCall("integers"), (expr.value,), (obj,), kind)
+                return self.apply(expr, InertCall("integers", passes=True), (expr.value,), (obj,), kind)
         return self._container_item(expr, obj, self._tuple_key(obj, index))
 
     @staticmethod
@@ -375,7 +377,9 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver):
             return self.apply(expr, InertCall("a shape"), (expr.value,), (obj,), kind)
         if name in ("size", "ndim", "itemsize", "nbytes"):
             return self.apply(expr, InertCall("an integer"), (expr.value,), (obj,), Int())
-        key = getattr(np.ndarray, name, None)
+        key = array_member(name)
+        if callable(key) and not is_non_differentiable(key):  # a method that is read here, and called elsewhere
+            return self.apply(expr, Dynamic(getattr), (expr.value, ir.Const(name)), (obj, Known(name)), Unknown())
         if key is not None and lookup(key):
             return self.rule(expr, RuleCall(lookup(key), key), (expr.value,), ())
         if is_non_differentiable(key):

@@ -26,7 +26,7 @@ from adcompiler.objects import ObjectResolver, plain_function
 from adcompiler.parse import parse
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import lookup
-from adcompiler.runtime.members import ABSENT, has_plain_fields, member
+from adcompiler.runtime.members import ABSENT, has_plain_fields, is_generated, member
 
 
 class OverloadResolver(ObjectResolver):
@@ -151,9 +151,18 @@ class OverloadResolver(ObjectResolver):
         parts = expr.index.items if isinstance(expr.index, ir.Seq) else (expr.index,)
         if any(isinstance(part, ir.Slice) and self._may_be_active(part) for part in parts):
             return None
-        made = tuple(self._made(_slice_call(part)) if isinstance(part, ir.Slice) else part for part in parts)
-        index = self._made(ir.Seq("tuple", made)) if isinstance(expr.index, ir.Seq) else made[0]
+        index = self._made_index(expr.index)
         return self.rule(expr, RuleCall(rules, key), (expr.value, index), ())
+
+    def _made_index(self, index: ir.Expr) -> ir.Expr:
+        """An index as a value of its own, with the tuples and slices in it."""
+        if isinstance(index, ir.Slice):
+            ends = (index.lower, index.upper, index.step)
+            given = tuple(ir.Const(None) if end is None else end for end in ends)
+            return self._made(ir.Call(ir.Static(slice, "slice"), given))
+        if isinstance(index, ir.Seq):
+            return self._made(ir.Seq(index.form, tuple(map(self._made_index, index.items))))
+        return index
 
     def _may_be_active(self, expr: ir.Expr) -> bool:
         parts = [e for e in ir.walk(expr) if ir.is_atom(e) and not isinstance(e, ir.Const)]
@@ -201,12 +210,6 @@ _BINARY = {
 _UNARY = {"-": "__neg__", "+": "__pos__", "~": "__invert__"}
 
 
-def _slice_call(part: ir.Slice) -> ir.Call:
-    """A slice as the call that makes it."""
-    ends = (part.lower, part.upper, part.step)
-    return ir.Call(ir.Static(slice, "slice"), tuple(ir.Const(None) if end is None else end for end in ends))
-
-
 def _type_of(kind: Kind | None) -> type | None:
     """The class of an operand of an operator; all numbers count as floats."""
     cls = class_of(kind)
@@ -221,13 +224,7 @@ def _type_of(kind: Kind | None) -> type | None:
 
 def _is_generated_test(function: types.FunctionType) -> bool:
     """Whether a comparison was written by `dataclass`: what comes out has no derivative."""
-    return function.__code__.co_filename == "<string>" and function.__name__ in (
-        "__eq__",
-        "__lt__",
-        "__le__",
-        "__gt__",
-        "__ge__",
-    )
+    return is_generated(function) and function.__name__ in ("__eq__", "__lt__", "__le__", "__gt__", "__ge__")
 
 
 def _is_sequence_of_numpy(a: type, b: type) -> bool:

@@ -16,7 +16,6 @@ import gast
 
 from adcompiler import ir
 from adcompiler.callees import InertCall, PlaceCall
-from adcompiler.environment import Env
 from adcompiler.errors import UnsupportedSyntaxError
 from adcompiler.lattice import (
     Closure,
@@ -71,7 +70,7 @@ class PlaceResolver(Resolver):
             self.program.loosen()
         return self.apply(expr, PlaceCall(operation, tuple(keywords)), args, kinds, kind)
 
-    def stored(self, stmt: ir.Store, env: Env) -> ir.Block | None:
+    def stored(self, stmt: ir.Store) -> ir.Block | None:
         """A store as the operation that it is; None if it is into an array, or of nothing that matters."""
         holder, kinds = stmt.place.value, []
         obj = self.value(holder)[1]

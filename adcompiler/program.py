@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 import gast
+import numpy as np
 
 from adcompiler import ir
 from adcompiler.errors import UnsupportedSyntaxError, refuse
@@ -31,12 +32,14 @@ from adcompiler.lattice import (
     Observed,
     TupleOf,
     Unknown,
+    is_cupy_array,
     is_object,
     observe,
 )
 from adcompiler.lower import lower
 from adcompiler.names import Names
 from adcompiler.parse import Source, origin_of, parse
+from adcompiler.runtime.arrays import library
 from adcompiler.runtime.members import has_plain_fields
 from adcompiler.runtime.walk import fields as fields_of
 from adcompiler.scope import scope_of
@@ -87,12 +90,15 @@ class Program:
         self.outside_active = False
         self.contents: dict[tuple[Hashable, Hashable], Kind | None] = {}
         self.loose = False
+        self.library: Any = np  # where its arrays are
 
     # --- sources ----------------------------------------------------------------------------------------
 
     def source_kind(self, value: Any, path: Path) -> Kind:
         """The kind of a value found at `path`; it becomes a guard."""
         kind = observe(value, path)
+        if is_cupy_array(value):
+            self.library = library(value)
         if isinstance(kind, Observed) and self.writes_places:
             kind = replace(kind, inert=False)  # something active may be stored there
         if self.volatile and path[0].form in ("global", "cell") and isinstance(kind, Known | Closure):

@@ -56,7 +56,7 @@ class Reverser(Yields, ABC):
     # --- assignments ------------------------------------------------------------------------------------
 
     def stmt_Assign(self, stmt: ir.Assign, state: State, region: Region) -> tuple[Code, Code, State]:
-        tracked = self.tracked(stmt, state, region)
+        tracked = self.tracked(stmt, state)
         if tracked is not None:
             return tracked
         released = self.released(stmt, state)

@@ -27,23 +27,13 @@ from adcompiler.lattice import (
     TupleOf,
     Unknown,
     can_be_active,
+    is_object,
     numeric,
 )
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.spec import ANY
 from adcompiler.transfer import as_dict, result_kind
 
-_ON_ARRAYS = (
-    "elementwise",
-    "elementwise_real",
-    "where",
-    "bool",
-    "reduction",
-    "reduction_real",
-    "matmul",
-    "like",
-    "ufunc",
-)
 _OPERANDS_ONLY = (
     "elementwise",
     "elementwise_real",
@@ -51,6 +41,7 @@ _OPERANDS_ONLY = (
     "matmul",
     "ufunc",
 )  # no axes or shapes among the arguments
+_ON_ARRAYS = (*_OPERANDS_ONLY, "bool", "reduction", "reduction_real", "like")
 _ONE_OR_SEVERAL = (np.atleast_1d, np.atleast_2d, np.atleast_3d)  # of several arrays the result is a tuple
 _INTEGER_KEYS = (abs, max, min, pow, round, sum, divmod)
 
@@ -70,23 +61,32 @@ class RuleResolver(Resolver):
             what = f"the rule of {full_name(callee.key, rule.name)} {error}"
             missing = self.missing(NoRuleError, what, "", "Write it another way.")
             return self.apply(expr, missing, operands, self.kinds_of_args(operands), Unknown())
-        if callee.key in (sum, max, min) and any(self._holds_containers(b) for b in bound.values()):
+        if callee.key in (sum, max, min) and self._are_containers(bound):
             what = f"{callee.key.__name__}() of lists, tuples or objects"
             missing = self.missing(UnsupportedSyntaxError, what, "", "Combine the items in a loop.")
             return self.apply(expr, missing, operands, self.kinds_of_args(operands), Unknown())
         expr, bound = self._as_arrays(expr, callee.rule, bound)
         kinds = tuple(self._bound_kind(b) for b in bound.values())
         kind = self._rule_kind(callee, as_dict(tuple(bound), kinds))
+        if callee.key in (sum, max, min) and any(isinstance(k, Unknown) for b in bound.values() for k in self.items(b)):
+            kind = Unknown()  # what they give is of the kind of the items
         return self.apply(expr, callee, bound.values(), kinds, kind)
 
-    def _holds_containers(self, value: Any) -> bool:
-        """Whether an argument of `sum`, `max` or `min` has items that are containers, or is one of several that are."""
+    def _are_containers(self, bound: dict[str, Any]) -> bool:
+        """Whether `sum`, `max` or `min` would have to combine containers or objects."""
+        start = self.value(bound["start"])[1] if "start" in bound else None
+        held = [k for value in bound.values() for k in self.items(value)]
+        return is_object(start) or any(
+            isinstance(k, TupleOf | ListOf | DictOfKinds | Observed | Heap | Instance) for k in held
+        )
+
+    def items(self, value: Any) -> list[Kind | None]:
+        """The kinds of the items of an argument of `sum`, `max` or `min`, or of the several that it stands for."""
         values = value if isinstance(value, tuple) else (value,)
         items = [self.seen(self.value(v)[1]) for v in values]
-        if len(values) == 1:
-            deep: list[Any] = [self.program.deep_kind(k) for k in items if k is not None]
-            items = [i for k in deep for i in _items_of(k)]
-        return any(isinstance(k, TupleOf | ListOf | DictOfKinds | Observed | Heap | Instance) for k in items)
+        if len(values) > 1:
+            return items
+        return [i for k in items if k is not None for i in _items_of(self.program.deep_kind(k))]
 
     def _as_arrays(self, expr: ir.Expr, rule: Any, bound: dict[str, Any]) -> tuple[ir.Expr, dict[str, Any]]:
         """Lists given where a rule computes with arrays are made arrays first, as NumPy itself would."""

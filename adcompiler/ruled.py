@@ -17,6 +17,7 @@ from adcompiler.runtime import dynamic
 from adcompiler.runtime.missing import refused_call
 from adcompiler.runtime.project import detach, project
 from adcompiler.runtime.ruling import first_that_takes
+from adcompiler.runtime.walk import check_cotangent
 from adcompiler.wanted import (
     Argnums,
     check_nondiff,
@@ -70,6 +71,7 @@ def ruled_pullback(f: Any, constant: Any, args: Any, kwargs: Any) -> tuple[Any, 
     value, saved = found.forward(*args, **kwargs)
 
     def back(ct: Any) -> tuple[Any, ...]:
+        check_cotangent(ct, value)
         cts = found.backward(saved, project(ct, value))[1 : 1 + len(args)]
         grads = [project(c, a) if on else None for c, a, on in zip(cts, args, wanted[1:], strict=True)]
         return tuple(detach(grads, (args, value, ct)))

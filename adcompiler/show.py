@@ -13,6 +13,7 @@ After `:` stand the kind of the value and how the operation is differentiated; `
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -24,14 +25,21 @@ from adcompiler import ir
 from adcompiler.activity import activity
 from adcompiler.callees import (
     Build,
+    Copied,
+    Drain,
     Dynamic,
+    Gathered,
     InertCall,
     Iteration,
     Load,
+    Make,
     Missing,
     Move,
     PairCall,
     PathLoad,
+    PlaceCall,
+    Pull,
+    Relay,
     RuleCall,
     Spread,
 )
@@ -40,6 +48,7 @@ from adcompiler.lattice import (
     Array,
     Closure,
     DictOfKinds,
+    Heap,
     Inert,
     Instance,
     Int,
@@ -50,11 +59,15 @@ from adcompiler.lattice import (
     Number,
     Observed,
     Scalar,
+    SliceOf,
+    Stream,
     TupleOf,
     can_be_active,
     is_real,
 )
 from adcompiler.pair import Pair
+from adcompiler.rules.registry import Rule, key_name
+from adcompiler.ruletext import rule_text
 from adcompiler.spec import Spec
 
 _WIDTH = 44  # where the kinds stand
@@ -226,6 +239,12 @@ def kind(found: Any) -> str:  # noqa: C901  one case per kind
             return cls.__name__
         case Observed(_, value):
             return type(value).__name__
+        case Heap(cls):
+            return f"{cls.__name__} of the program"
+        case Stream(item):
+            return "a generator" if item is None else f"a generator of {kind(item)}"
+        case SliceOf():
+            return "slice"
         case Closure():
             return f"the function {found.name.strip('_')}"
     return "unknown"
@@ -250,26 +269,83 @@ def _rank(ndim: int | None) -> str:
 
 def callee(found: Any) -> str:
     """How an operation is differentiated, in a few words."""
-    match found:
-        case RuleCall():
-            return f"by the rule {found.rule.name}"
-        case PairCall(spec):
-            return f"by the pair of {spec.name.strip('_')}"
-        case InertCall(why):
-            return f"inert: {why}"
-        case Build():
-            return "a display"
-        case Move():
-            return "moved"
-        case Load() | PathLoad():
-            return "an item"
-        case Dynamic() | Spread():
-            return "at run time"
-        case Missing():
-            return "no derivative"
-        case Iteration(plan):
-            return type(plan).__name__.lower()
-    return ""
+    return WORDS[type(found)].short(found)
+
+
+@dataclass(frozen=True)
+class Words:
+    """What is said of a callee: in a few words, by its category, and why where it is differentiated."""
+
+    short: Callable[[Any], str]
+    category: str
+    reason: Callable[[Any], str]
+
+
+def _words(short: str, category: str, reason: str) -> Words:
+    return Words(lambda _: short, category, lambda _: reason)
+
+
+def _by_rule(found: RuleCall) -> str:
+    form = "its text inlined" if rule_text(found.rule) is not None else "called as it stands"
+    others = f", then {len(found.rules) - 1} more if it declines" if len(found.rules) > 1 else ""
+    return f"{found.rule.name} for {key_name(found.key)} ({place(found.rule)}), {form}{others}"
+
+
+def _by_source(found: PairCall) -> str:
+    source, name = found.spec.function.source, found.spec.name.strip("_")
+    return f"{name} is compiled from its source ({located(source.file, source.first_line)})"
+
+
+def _operand(found: Dynamic) -> str:
+    return "the function" if found.key is None else "the types of the operands"
+
+
+WORDS: dict[type, Words] = {
+    RuleCall: Words(lambda found: f"by the rule {found.rule.name}", "rule", _by_rule),
+    PairCall: Words(lambda found: f"by the pair of {found.spec.name.strip('_')}", "recursion", _by_source),
+    InertCall: Words(lambda found: f"inert: {found.why}", "inert", lambda found: str(found.why)),
+    Missing: Words(lambda _: "no derivative", "refused", lambda found: str(found.error).splitlines()[0]),
+    Dynamic: Words(
+        lambda _: "at run time", "dynamic", lambda found: f"{_operand(found)} will be known at run time only"
+    ),
+    Spread: _words("at run time", "dynamic", "the number of its arguments will be known at run time only"),
+    PlaceCall: Words(
+        lambda found: f"a place: {found.operation.name}", "place",
+        lambda found: f"cotangents of what is {'written' if found.operation.stores else 'read'} are kept by identity",
+    ),
+    Build: _words("a display", "display", "each item gets its part of the cotangent"),
+    Make: _words("a new object", "display", "each field gets its part of the cotangent"),
+    Gathered: _words("collected", "display", "each item that was collected gets its part of the cotangent"),
+    Copied: _words("a copy", "moved", "its cotangent is that of the value"),
+    Move: _words("moved", "moved", "each entry's cotangent goes to where it came from"),
+    Load: _words("an item", "item", "its cotangent goes into the container's"),
+    PathLoad: Words(lambda _: "an item", "item", lambda found: f"its cotangent goes into that of {found.param}"),
+    Pull: _words("the next item of a generator", "generator", "its cotangent goes to what was yielded"),
+    Drain: _words("the items of a generator", "generator", "each item's cotangent goes to what was yielded"),
+    Relay: _words("items of a generator", "generator", "each item's cotangent goes to what was yielded"),
+    Iteration: Words(
+        lambda found: type(found.plan).__name__.lower(), "loop",
+        lambda found: f"over {type(found.plan).__name__.lower()} items",
+    ),
+}  # fmt: skip
+
+
+# --- places in files --------------------------------------------------------------------------------------
+
+
+def place(rule: Rule) -> str:
+    """The file and line of a rule."""
+    written = getattr(rule.function, "written", rule.function)  # where the table is that a rule was made of
+    code = getattr(rule.partials[0] if rule.partials else written, "__code__", None)
+    return located(code.co_filename, code.co_firstlineno) if code else rule.name
+
+
+def located(file: str, line: int) -> str:
+    """`file:line`, relative to the current folder for what lies in it."""
+    if not file.startswith("<"):
+        near = os.path.relpath(file)
+        file = file if near.startswith("..") else near
+    return f"{file}:{line}"
 
 
 # --- code -------------------------------------------------------------------------------------------------

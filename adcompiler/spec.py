@@ -72,7 +72,7 @@ class Spec:
     settled: bool = False
     quiet: bool | None = None
     named: dict[Any, tuple[dict[str, str], ir.Stmt, ir.Stmt]] = field(default_factory=dict)
-    pairs: dict[tuple[bool, ...], Any] = field(default_factory=dict)
+    pairs: dict[tuple[tuple[bool, ...], bool], Any] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)  # parameters that may be text made of active values
     written_out: dict[Any, ir.Block] = field(default_factory=dict)
     names: Names = field(default_factory=Names)

@@ -17,7 +17,6 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.callees import (
-    WRITERS,
     Build,
     Copied,
     Drain,
@@ -52,6 +51,7 @@ from adcompiler.lattice import (
     Unknown,
     numeric,
 )
+from adcompiler.runtime.changes import WRITERS
 from adcompiler.runtime.held import entries, is_place
 from adcompiler.spec import Spec
 
@@ -89,7 +89,7 @@ class Rounds(Protocol):
 # What functions without derivative that are given text do with it, by the kind that they are declared with: they answer
 # a question about it, or give something that is no number.
 _ANSWERS = ("int", "bool", "constant")
-_CARRIERS = ("text", "other", None)
+_CARRIERS = ("text", "other", "object", None)
 
 
 def may_hold_text(kind: Kind | None) -> bool:
@@ -118,6 +118,7 @@ class Texts:
     found: Activity
     text: set[str]
     put: set[str]
+    doubts: dict[int, Exception]
     carried: set[str]
     aliases: Any
 
@@ -236,11 +237,14 @@ class Texts:
         at_run_time = isinstance(value.callee, Dynamic)
         if at_run_time and callable(value.callee.key) and not any(n in active for a in value.args for n in _reads(a)):
             return True  # an operator
-        watched = at_run_time and all(
-            isinstance(kind, Unknown) and any(n in active for n in _reads(arg)) for _, arg, kind in given
-        )
-        if not watched and not self.is_unused(stmt):
+        if self.is_unused(stmt):
+            return False
+        if not at_run_time or not all(isinstance(kind, Unknown) for _, _, kind in given):
             raise number_of_text(stmt)
+        if all(any(n in active for n in _reads(arg)) for _, arg, _ in given):
+            self.doubts.pop(id(stmt), None)
+        else:
+            self.doubts[id(stmt)] = number_of_text(stmt)  # it may turn out to be active later
         return False
 
     def keys_of_text(self, stmt: Any) -> None:

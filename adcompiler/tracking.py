@@ -17,12 +17,12 @@ from adcompiler.cotangents import ACCUMULATE, LEN, Cotangents
 from adcompiler.lattice import Heap, Kind, Observed, Unknown, class_of, is_plain
 from adcompiler.places import is_mutable
 from adcompiler.quiet import is_quiet
-from adcompiler.runtime.held import hold
+from adcompiler.runtime.held import hold, hold_made
 from adcompiler.runtime.moved import first_of
-from adcompiler.saving import Region
 from adcompiler.spec import ANY
 
 HOLD = ir.Static(hold, "hold")
+HOLD_MADE = ir.Static(hold_made, "hold_made")
 
 
 class Tracking(Cotangents):
@@ -84,7 +84,7 @@ class Tracking(Cotangents):
 
     # --- statements -------------------------------------------------------------------------------------
 
-    def tracked(self, stmt: ir.Assign, state: State, region: Region) -> tuple[Code, Code, State] | None:
+    def tracked(self, stmt: ir.Assign, state: State) -> tuple[Code, Code, State] | None:
         """The reverse of a statement that involves the table whatever reaches its target; None for all others."""
         value = stmt.value
         if not self.tracks or not isinstance(value, ir.Apply) or not self.is_active(value):
@@ -161,11 +161,10 @@ class Tracking(Cotangents):
                 call = self.at_table("release", ir.Name(self.saver.value(stmt.target, True)))
             case Make() if class_of(stmt.kind) is functools.partial:
                 call = self.at_table("release_partial", ir.Name(self.saver.value(stmt.target, True)))
-            case RuleCall() | Copied() | Move(fresh=True) if not is_plain(stmt.kind) and not isinstance(
-                stmt.kind, Unknown
-            ):
+            case RuleCall() | Copied() | Move(fresh=True) if _may_be_made(value.callee, stmt.kind):
                 held = self.names.fresh(stmt.target + "_held")
-                self.saver.after(held, ir.Call(HOLD, (ir.Name(stmt.target),)))
+                hold = HOLD_MADE if isinstance(value.callee, RuleCall) else HOLD
+                self.saver.after(held, ir.Call(hold, (ir.Name(stmt.target),)))
                 method = "release_own" if isinstance(value.callee, Move) else "release"
                 call = self.at_table(method, ir.Name(held))
             case _:
@@ -174,6 +173,12 @@ class Tracking(Cotangents):
             call = ir.Call(ACCUMULATE, (bar, call))
         state[stmt.target] = Bar(maybe=True)
         return [ir.Assign(bar.id, call)]
+
+
+def _may_be_made(callee: Any, kind: Kind | None) -> bool:
+    """Whether an operation may have made a new container: an unknown one unless its rule says that it is not new."""
+    known = not isinstance(kind, Unknown) or (isinstance(callee, RuleCall) and callee.rule.result in (None, "fresh"))
+    return known and not is_plain(kind)
 
 
 def _operand(arg: Any) -> Any:

@@ -203,6 +203,19 @@ def _like(operands: Operands, fresh: Hashable) -> Kind:
     return Number(_all_real(operands), fresh)
 
 
+def _list(operands: Operands, fresh: Hashable) -> Kind:
+    """The elements of an array in nested lists; of a scalar itself."""
+    x = numeric(_first(operands))
+    if isinstance(x, Scalar):
+        return x
+    if not isinstance(x, Array) or not x.ndim:
+        return Unknown()
+    kind: Kind = Scalar(x.real)
+    for _ in range(x.ndim):
+        kind = ListOf(None, kind)
+    return kind
+
+
 def _cast(operands: Operands, fresh: Hashable) -> Kind:
     """A number or array in another dtype: of the same shape."""
     kind, dtype = _like(operands, fresh), operands.get("dtype")
@@ -354,8 +367,9 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "same_rank_complex": _same_rank(False),
     "array1": _array(1),
     "array2": _array(2),
+    "list": _list,
     "cast": _cast,
-    "any": lambda operands, fresh: Unknown(),
+    "unknown": lambda operands, fresh: Unknown(),
     "transpose": _transpose,
     "matmul": _matmul,
     "getitem": _getitem,

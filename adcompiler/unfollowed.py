@@ -33,6 +33,7 @@ class Unfollowed(Texts):
         self.found = Activity()
         self.ever: Active = frozenset()
         self.text: set[str] = set(spec.texts)
+        self.doubts: dict[int, Exception] = {}  # by statement
         self.put: set[str] = set()  # into which text has been put, whatever their kinds say
         self.carried: set[str] = set()  # exceptions that may hold an active value, and what was read from them
 
@@ -70,7 +71,7 @@ class Unfollowed(Texts):
             MutationError,
             what,
             stmt.origin,
-            "Writing into arrays and containers is not differentiated yet.",
+            "Writing into arrays is not differentiated yet.",
             "Make a new value: `y = y + v`, np.where, np.stack or a list display.",
         )
 

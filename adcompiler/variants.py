@@ -8,7 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from adcompiler.entry import Finish, make_entry
+from adcompiler.entry import Finish, entry_maker
 from adcompiler.errors import DifferentiationError, Origin, UnsupportedSyntaxError, definition_of, locate, refuse
 from adcompiler.module import generated_lines
 from adcompiler.pipeline import LOCK, Compiled, Request, compile_request
@@ -72,11 +72,10 @@ class Variants:
         with LOCK:
             if self.count >= _MOST:
                 self.forget()
-            entry = make_entry(compiled, self.first, self.finisher(compiled))
-            direct = make_entry(compiled, _refused(self.function), self.finisher(compiled))
-            self.first = entry
+            make = entry_maker(compiled, self.finisher(compiled))
+            self.first = make(self.first)
             self.count += 1
-        return direct(*args, **kwargs)
+        return make(_refused(self.function))(*args, **kwargs)
 
     def has_rule(self, args: Any, kwargs: Any) -> bool:
         """Whether the function has a rule, which then comes before its source, or is declared without derivative."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from adcompiler.errors import NotScalarError, TangentError
 from adcompiler.lattice import can_be_active, observe
+from adcompiler.runtime.walk import is_array
 
 Argnums = int | str | tuple[int | str, ...]
 Wanted = tuple[tuple[str, int | None], ...]  # (parameter, position inside `*args` or None)
@@ -56,7 +57,7 @@ def check_nondiff(names: Wanted, options: dict[str, Any]) -> None:
         raise TangentError(f"the parameter {constant[0]!r} was declared without derivative (nondiff=)")
 
 
-def plan_gradient(names: Wanted, signature: inspect.Signature, arguments: dict[str, Any]) -> frozenset[str]:
+def plan_gradient(names: Wanted, _: inspect.Signature, arguments: dict[str, Any]) -> frozenset[str]:
     """The parameters that are asked for; raises if the arguments of a call cannot carry a derivative."""
     for name, position in names:
         value = arguments[name]
@@ -77,14 +78,14 @@ def plan_pullback(nondiff: frozenset[str], signature: inspect.Signature, argumen
 def _check_wanted(name: str, value: Any) -> None:
     """An argument that is asked for must be able to carry a derivative."""
     if isinstance(value, bool | int | str | bytes | np.integer | np.bool_ | None) or (
-        isinstance(value, np.ndarray) and value.dtype.kind in "biu"
+        is_array(value) and value.dtype.kind in "biu"
     ):
         hint = "pass 3.0 instead of 3" if isinstance(value, int | np.integer) else "pass an array of floats"
         raise TangentError(f"the argument {name!r} is {_described(value)}, which has no derivative: {hint}")
 
 
 def _described(value: Any) -> str:
-    if isinstance(value, np.ndarray):
+    if is_array(value) and not isinstance(value, np.generic):
         return f"an array of {value.dtype}"
     return "None" if value is None else f"of type {type(value).__name__}"
 
@@ -97,8 +98,8 @@ def check_pair(value: Any, name: str) -> None:
 
 def check_scalar(value: Any, name: str) -> None:
     """Raise NotScalarError unless `value` is one real number."""
-    if isinstance(value, bool | np.bool_ | complex | np.complexfloating) or not isinstance(
-        value, int | float | np.number | np.ndarray
+    if isinstance(value, bool | np.bool_ | complex | np.complexfloating) or not (
+        isinstance(value, int | float) or is_array(value)
     ):
         if isinstance(value, complex | np.complexfloating):
             raise NotScalarError(
@@ -106,8 +107,10 @@ def check_scalar(value: Any, name: str) -> None:
                 "Return its .real or abs(), or use pullback() with a complex seed."
             )
         hint = "Is a return missing?" if value is None else "Use pullback() for other outputs."
+        if isinstance(value, tuple) and len(value) == 2:
+            hint = "If the first is the loss, use value_and_grad(..., has_aux=True); pullback() is for other outputs."
         raise NotScalarError(f"{name} returned {_described(value)}; a gradient needs one real number\n{hint}")
-    if isinstance(value, np.ndarray):
+    if is_array(value) and not isinstance(value, np.generic):
         if value.ndim or value.dtype.kind not in "fiu":
             raise NotScalarError(
                 f"{name} returned an array of shape {value.shape} and dtype {value.dtype}; "

@@ -3,6 +3,7 @@
 import numpy as np
 
 from adcompiler.rules import axes as axes
+from adcompiler.rules import callbacks as callbacks
 from adcompiler.rules import cmathmodule as cmathmodule
 from adcompiler.rules import conversions as conversions
 from adcompiler.rules import counting as counting
@@ -10,6 +11,7 @@ from adcompiler.rules import covariance as covariance
 from adcompiler.rules import diagonals as diagonals
 from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
+from adcompiler.rules import emath as emath
 from adcompiler.rules import factorisations as factorisations
 from adcompiler.rules import fourier as fourier
 from adcompiler.rules import grids as grids
@@ -42,14 +44,19 @@ from adcompiler.rules.registry import later
 
 if hasattr(np, "cumulative_sum"):
     from adcompiler.rules import cumulative as cumulative
+if hasattr(np, "matvec"):
+    from adcompiler.rules import matvec as matvec
 
+later("cupy", "adcompiler.rules.cupy")
 later("statistics", "adcompiler.rules.statisticsmodule")
+later("scipy.fft", "adcompiler.rules.scipy_fft")
 later("scipy.integrate", "adcompiler.rules.integrate")
+later("scipy.special", "adcompiler.rules.special")
+later("scipy.stats", "adcompiler.rules.stats")
 later("scipy.optimize", "adcompiler.rules.optimize")
 later("scipy.linalg", "adcompiler.rules.scipy_linalg")
 later("scipy.sparse", "adcompiler.rules.sparse")
 later("scipy.signal", "adcompiler.rules.signal")
 later("scipy.interpolate", "adcompiler.rules.interpolate")
 later("scipy.ndimage", "adcompiler.rules.ndimage")
-later("scipy.fft", "adcompiler.rules.scipy_fft")
 later("scipy.spatial.distance", "adcompiler.rules.distance")

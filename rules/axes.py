@@ -9,7 +9,7 @@ from adcompiler.runtime.shapes import ndim
 # Axes in another order
 
 
-@rrule(np.transpose, result="view", kind="transpose")
+@rrule(np.transpose, result="view", kind="transpose", flat=("axes",))
 def transpose(a, axes=None):
     y = np.transpose(a, axes)
 
@@ -23,7 +23,7 @@ def transpose(a, axes=None):
     return y, pullback
 
 
-@rrule(np.ndarray.transpose, result="view", kind="transpose")
+@rrule(np.ndarray.transpose, result="view", kind="transpose", flat=("axes",))
 def transpose_method(a, *axes):
     y = a.transpose(*axes)
 
@@ -77,7 +77,7 @@ def swapaxes(a, axis1, axis2):
     return y, pullback
 
 
-@rrule(np.moveaxis, result="view", kind="transpose")
+@rrule(np.moveaxis, result="view", kind="transpose", flat=("source", "destination"))
 def moveaxis(a, source, destination):
     y = np.moveaxis(a, source, destination)
 
@@ -100,7 +100,7 @@ def rollaxis(a, axis, start=0):
 # Elements in another order
 
 
-@rrule(np.flip, result="view", kind="like")
+@rrule(np.flip, result="view", kind="like", flat=("axis",))
 def flip(m, axis=None):
     y = np.flip(m, axis)
 
@@ -130,7 +130,7 @@ def fliplr(m):
     return y, pullback
 
 
-@rrule(np.roll, result="fresh", kind="like")
+@rrule(np.roll, result="fresh", kind="like", flat=("shift", "axis"))
 def roll(a, shift, axis=None):
     y = np.roll(a, shift, axis)
 
@@ -140,7 +140,7 @@ def roll(a, shift, axis=None):
     return y, pullback
 
 
-@rrule(np.rot90, result="view", kind="transpose")
+@rrule(np.rot90, result="view", kind="transpose", flat=("axes",))
 def rot90(m, k=1, axes=(0, 1)):
     y = np.rot90(m, k, axes)
 

@@ -6,6 +6,7 @@ The cotangent of nested lists is an array: to iterate over it gives their elemen
 import numpy as np
 
 from adcompiler.rules.registry import rrule
+from adcompiler.runtime.arrays import home_of
 from adcompiler.runtime.conversion import set_only, tolist_bar
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.layout import cast_bar, reshape
@@ -113,7 +114,7 @@ def require(a, dtype=None, requirements=None):
 @rrule(np.fromiter, result="fresh", kind="array1")
 def fromiter(iter, dtype, count=-1):
     """Opaque: takes lists, tuples and arrays, whose items can be read twice."""
-    if not hasattr(iter, "__getitem__"):
+    if not (isinstance(iter, list | tuple) or hasattr(iter, "dtype")):
         return NotImplemented
     y = np.fromiter(iter, dtype, count)
     iter_shape, y_dtype = shape_of(iter), y.dtype
@@ -196,19 +197,19 @@ def to_device(a, device, *, stream=None):
 # Numbers and lists of an array
 
 
-@rrule(np.ndarray.item, kind="scalar")
+@rrule(np.ndarray.item, kind="scalar", flat=("args",))
 def item(a, *args):
     y = a.item(*args)
     a_shape = shape_of(a)
-    a_dtype = a.dtype
+    a_dtype, home = a.dtype, home_of(a)
 
     def pullback(y_bar):
-        return item_bar(y_bar, args, a_shape, a_dtype), None
+        return item_bar(y_bar, args, a_shape, a_dtype, home), None
 
     return y, pullback
 
 
-@rrule(np.ndarray.tolist, result="fresh", kind="any")
+@rrule(np.ndarray.tolist, result="fresh", kind="list")
 def tolist(a):
     y = a.tolist()
     a_shape = shape_of(a)
@@ -223,7 +224,7 @@ def tolist(a):
 # Arrays of one number
 
 
-@rrule(np.full, result="fresh", kind="array")
+@rrule(np.full, result="fresh", kind="array", flat=("shape",))
 def full(shape, fill_value, dtype=None, order="C", *, device=None):
     y = np.full(shape, fill_value, dtype, order, device=device)
     fill_shape = shape_of(fill_value)
@@ -235,7 +236,7 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None):
     return y, pullback
 
 
-@rrule(np.full_like, result="fresh", kind="array", flat=("a",))
+@rrule(np.full_like, result="fresh", kind="array", flat=("a", "shape"))
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     y = np.full_like(a, fill_value, dtype, order, subok, shape, device=device)
     fill_shape = shape_of(fill_value)

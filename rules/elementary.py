@@ -44,6 +44,7 @@ scalar_rule(np.float64, lambda x: 1.0, result="same", kind="elementwise_real")
 scalar_rule(np.longdouble, lambda x: 1.0, result="same", kind="elementwise_real")
 scalar_rule(np.complex64, lambda x: 1.0, result="same", kind="elementwise_complex")
 scalar_rule(np.complex128, lambda x: 1.0, result="same", kind="elementwise_complex")
+scalar_rule(np.clongdouble, lambda x: 1.0, result="same", kind="elementwise_complex")
 
 
 @rrule(np.sign, result="fresh", kind="elementwise")

@@ -12,9 +12,11 @@ from adcompiler.runtime.facts import is_static
 from adcompiler.runtime.guarded import (
     base_bar,
     exponent_bar,
+    length,
     log_weight,
     masked,
     masked_out,
+    quietly,
     share_above,
     sign,
     sqrt_bar,
@@ -298,8 +300,8 @@ def arctan2(a, b):
     a_shape, b_shape = shape(a), shape(b)
 
     def pullback(y_bar):
-        length = np.hypot(a, b)
-        return fit(turn_bar(y_bar, b, length), a_shape), fit(-turn_bar(y_bar, a, length), b_shape)
+        distance = length(a, b)
+        return fit(turn_bar(y_bar, b, distance), a_shape), fit(-turn_bar(y_bar, a, distance), b_shape)
 
     return y, pullback
 
@@ -311,8 +313,8 @@ def logaddexp(a, b):
     finite = is_finite(y)
 
     def pullback(y_bar):
-        a_bar = y_bar * np.exp(a - y) if finite else multiply_strong(y_bar, log_weight(a, b, y, np.exp))
-        b_bar = y_bar * np.exp(b - y) if finite else multiply_strong(y_bar, log_weight(b, a, y, np.exp))
+        a_bar = y_bar / (1 + quietly(np.exp, b - a)) if finite else multiply_strong(y_bar, log_weight(a, b, np.exp))
+        b_bar = y_bar / (1 + quietly(np.exp, a - b)) if finite else multiply_strong(y_bar, log_weight(b, a, np.exp))
         return fit(a_bar, a_shape), fit(b_bar, b_shape)
 
     return y, pullback
@@ -325,8 +327,8 @@ def logaddexp2(a, b):
     finite = is_finite(y)
 
     def pullback(y_bar):
-        a_bar = y_bar * np.exp2(a - y) if finite else multiply_strong(y_bar, log_weight(a, b, y, np.exp2))
-        b_bar = y_bar * np.exp2(b - y) if finite else multiply_strong(y_bar, log_weight(b, a, y, np.exp2))
+        a_bar = y_bar / (1 + quietly(np.exp2, b - a)) if finite else multiply_strong(y_bar, log_weight(a, b, np.exp2))
+        b_bar = y_bar / (1 + quietly(np.exp2, a - b)) if finite else multiply_strong(y_bar, log_weight(b, a, np.exp2))
         return fit(a_bar, a_shape), fit(b_bar, b_shape)
 
     return y, pullback

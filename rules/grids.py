@@ -36,7 +36,7 @@ def interp(x, xp, fp, left=None, right=None, period=None, *, needs=(True,) * 6):
 
 
 @rrule(np.gradient)
-def gradient(f, *varargs, axis=None, edge_order=1):
+def gradient(f, *varargs, axis=None, edge_order=1, needs=(True,) * 4):
     y = np.gradient(f, *varargs, axis=axis, edge_order=edge_order)
     axes = gradient_axes(f, axis)
     spacings = gradient_spacings(varargs, len(axes))
@@ -44,13 +44,17 @@ def gradient(f, *varargs, axis=None, edge_order=1):
     def pullback(y_bar):
         values, bars = (y, y_bar) if isinstance(y, tuple | list) else ((y,), (y_bar,))
         given = [i for i, bar in enumerate(bars) if bar is not None]
-        pairs = [gradient_bars(bars[i], values[i], f, axes[i], spacings[i], edge_order) for i in given]
+        moved = bool(varargs) and needs[1]
+        pairs = [gradient_bars(bars[i], values[i], f, axes[i], spacings[i], edge_order, moved) for i in given]
+        f_bar = sum(f_bar for f_bar, _ in pairs)
+        if not moved:
+            return f_bar, None, None, None
         spacing_bars = [None] * len(axes)
         for i, (_, spacing_bar) in zip(given, pairs, strict=True):
             spacing_bars[i] = spacing_bar
         if len(varargs) == 1:
             spacing_bars = [sum(bar for bar in spacing_bars if bar is not None)]
-        return sum(f_bar for f_bar, _ in pairs), tuple(spacing_bars[: len(varargs)]) or None, None, None
+        return f_bar, tuple(spacing_bars[: len(varargs)]), None, None
 
     return y, pullback
 

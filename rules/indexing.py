@@ -1,12 +1,11 @@
 """Rules for reading elements of arrays, and for choosing them from several."""
 
 import operator
-from collections.abc import Callable
 
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.choices import along_rows, along_rows_bars, choice_bars, pieces, pieces_bars
+from adcompiler.runtime.choices import choice_bars
 from adcompiler.runtime.conversion import varies
 from adcompiler.runtime.layout import layout
 from adcompiler.runtime.ordering import placed, take_along_axis_bar, take_bar
@@ -27,7 +26,7 @@ def getitem(a, index):
     return y, pullback
 
 
-@rrule(np.take, np.ndarray.take, result="fresh")
+@rrule(np.take, np.ndarray.take, result="fresh", flat=("indices",))
 def take(a, indices, axis=None, *, mode="raise"):
     y = np.take(a, indices, axis, mode=mode)
     a_shape = shape(a)
@@ -42,7 +41,7 @@ def take(a, indices, axis=None, *, mode="raise"):
     return y, pullback
 
 
-@rrule(np.take_along_axis, result="fresh", kind="array")
+@rrule(np.take_along_axis, result="fresh", kind="array", flat=("indices",))
 def take_along_axis(arr, indices, axis=-1):
     y = np.take_along_axis(arr, indices, axis)
     arr_shape = shape(arr)
@@ -89,22 +88,19 @@ def extract(condition, arr):
 # Elements of several arrays
 
 
-@rrule(np.choose, np.ndarray.choose, result="fresh", kind="array")
+@rrule(np.choose, np.ndarray.choose, result="fresh", kind="array", flat=("a",))
 def choose(a, choices, *, mode="raise"):
-    """Opaque: there are as many choices as the list has."""
     y = np.choose(a, choices, mode=mode)
     given = layout(choices)
-    chosen = placed(a, len(given[1]), mode)
 
     def pullback(y_bar):
-        return None, choice_bars(y_bar, chosen, given), None
+        return None, choice_bars(y_bar, placed(a, len(given[1]), mode), given), None
 
     return y, pullback
 
 
-@rrule(np.select, result="fresh", kind="array")
+@rrule(np.select, result="fresh", kind="array", flat=("condlist",))
 def select(condlist, choicelist, default=0):
-    """Opaque: there are as many choices as the lists have."""
     y = np.select(condlist, choicelist, default)
     given = layout(choicelist)
     last = layout([default])
@@ -114,34 +110,5 @@ def select(condlist, choicelist, default=0):
     def pullback(y_bar):
         default_bar = choice_bars(y_bar, chosen - len(given[1]), last)[0] if default_varies else None
         return None, choice_bars(y_bar, chosen, given), default_bar
-
-    return y, pullback
-
-
-@rrule(np.piecewise, result="fresh", kind="number", accepts=(list, tuple))
-def piecewise(x, condlist, funclist, *args, config):
-    """Opaque: there are as many pieces as the list has, numbers or functions of the elements of `x`."""
-    y, found = pieces(x, condlist, funclist, args, config.rrule_via_ad)
-    x_shape, y_dtype = shape(x), y.dtype
-
-    def pullback(y_bar):
-        x_bar, functions_bar, args_bar = pieces_bars(y_bar, found, x_shape, y_dtype, len(args))
-        return x_bar, None, functions_bar, args_bar
-
-    return y, pullback
-
-
-# Functions of rows
-
-
-@rrule(np.apply_along_axis, result="fresh", kind="array", accepts=(Callable,))
-def apply_along_axis(func1d, axis, arr, *args, config):
-    """Opaque: there are as many calls as there are rows."""
-    y, found = along_rows(func1d, axis, arr, args, config.rrule_via_ad)
-    arr_shape = shape(arr)
-
-    def pullback(y_bar):
-        function_bar, arr_bar, args_bar = along_rows_bars(y_bar, found, axis, arr_shape, len(args))
-        return function_bar, None, arr_bar, args_bar
 
     return y, pullback

@@ -60,7 +60,6 @@ non_differentiable(np.dtype, np.finfo, np.iinfo, np.result_type, np.promote_type
 non_differentiable(np.errstate, np.seterr, np.geterr, np.printoptions, kind="other")
 non_differentiable(np.set_printoptions, np.get_printoptions, kind="other")
 non_differentiable(np.array2string, np.array_repr, np.array_str, np.ndarray.tobytes, np.ndarray.dumps, kind="text")
-non_differentiable(np.format_float_positional, np.format_float_scientific, kind="text")
 
 # Conversions to whole numbers
 

@@ -106,7 +106,7 @@ if B_C == "_c":
 # Piecewise polynomials
 
 
-@rrule(PPoly.__call__, kind="any", accepts=(PPoly,))
+@rrule(PPoly.__call__, kind="unknown", accepts=(PPoly,))
 def evaluate(self, x, nu=0, extrapolate=None):
     y = self(x, nu, extrapolate)
     t = np.asarray(x, float)
@@ -131,7 +131,7 @@ def evaluate(self, x, nu=0, extrapolate=None):
     return y, pullback
 
 
-@rrule(PPoly.derivative, kind="any", accepts=(PPoly,))
+@rrule(PPoly.derivative, kind="unknown", accepts=(PPoly,))
 def derivative(self, nu=1):
     y = self.derivative(nu)
     if nu < 0:
@@ -144,13 +144,13 @@ def derivative(self, nu=1):
     return y, pullback
 
 
-@rrule(PPoly.antiderivative, kind="any", accepts=(PPoly,))
+@rrule(PPoly.antiderivative, kind="unknown", accepts=(PPoly,))
 def antiderivative(self, nu=1):
     unknown = NotImplementedTangent("of the coefficients in an antiderivative: use integrate(a, b)")
     return self.antiderivative(nu), lambda y_bar: ({C: unknown, X: unknown}, None)
 
 
-@rrule(PPoly.integrate, kind="any", accepts=(PPoly,))
+@rrule(PPoly.integrate, kind="unknown", accepts=(PPoly,))
 def integrate(self, a, b, extrapolate=None):
     y = self.integrate(a, b, extrapolate)
     outside = self.extrapolate if extrapolate is None else extrapolate
@@ -166,7 +166,7 @@ def integrate(self, a, b, extrapolate=None):
     return y, pullback
 
 
-@rrule(PPoly, kind="any")
+@rrule(PPoly, kind="unknown")
 def ppoly(c, x, extrapolate=None, axis=0):
     y = PPoly(np.array(c), np.array(x), extrapolate, axis)
     if axis:
@@ -216,7 +216,7 @@ def homogeneous(bc_type, n):
     return tuple(map(without_value, bc_type))
 
 
-@rrule(interpolate.CubicSpline, kind="any")
+@rrule(interpolate.CubicSpline, kind="unknown")
 def cubic_spline(x, y, axis=0, bc_type="not-a-knot", extrapolate=None):
     spline = interpolate.CubicSpline(x, y, axis, bc_type, extrapolate)
 
@@ -238,7 +238,7 @@ def cubic_spline(x, y, axis=0, bc_type="not-a-knot", extrapolate=None):
     return spline, pullback
 
 
-@rrule(interpolate.CubicHermiteSpline, kind="any")
+@rrule(interpolate.CubicHermiteSpline, kind="unknown")
 def cubic_hermite_spline(x, y, dydx, axis=0, extrapolate=None):
     spline = interpolate.CubicHermiteSpline(x, y, dydx, axis, extrapolate)
 
@@ -249,7 +249,7 @@ def cubic_hermite_spline(x, y, dydx, axis=0, extrapolate=None):
     return spline, pullback
 
 
-@rrule(interpolate.PchipInterpolator, kind="any")
+@rrule(interpolate.PchipInterpolator, kind="unknown")
 def pchip(x, y, axis=0, extrapolate=None):
     spline = interpolate.PchipInterpolator(x, y, axis, extrapolate)
 
@@ -261,7 +261,7 @@ def pchip(x, y, axis=0, extrapolate=None):
     return spline, pullback
 
 
-@rrule(interpolate.Akima1DInterpolator, kind="any")
+@rrule(interpolate.Akima1DInterpolator, kind="unknown")
 def akima(x, y, axis=0, *, method="akima", extrapolate=None):
     spline = interpolate.Akima1DInterpolator(x, y, axis, method=method, extrapolate=extrapolate)
     why = "of the data of Akima1DInterpolator: use PchipInterpolator or CubicSpline"
@@ -277,7 +277,7 @@ def basis(t, k, x, nu, extrapolate):
     return BSpline(t, np.eye(count), k, extrapolate)(x, nu)
 
 
-@rrule(BSpline.__call__, kind="any", accepts=(BSpline,))
+@rrule(BSpline.__call__, kind="unknown", accepts=(BSpline,))
 def evaluate_bspline(self, x, nu=0, extrapolate=None):
     y = self(x, nu, extrapolate)
     t = np.asarray(x, float)
@@ -296,13 +296,13 @@ def evaluate_bspline(self, x, nu=0, extrapolate=None):
     return y, pullback
 
 
-@rrule(BSpline.derivative, kind="any", accepts=(BSpline,))
+@rrule(BSpline.derivative, kind="unknown", accepts=(BSpline,))
 def bspline_derivative(self, nu=1):
     unknown = NotImplementedTangent("of the coefficients in .derivative(): call the spline with nu=")
     return self.derivative(nu), lambda y_bar: ({B_C: unknown, B_T: unknown}, None)
 
 
-@rrule(BSpline.integrate, kind="any", accepts=(BSpline,))
+@rrule(BSpline.integrate, kind="unknown", accepts=(BSpline,))
 def bspline_integrate(self, a, b, extrapolate=None):
     y = self.integrate(a, b, extrapolate)
     outside = self.extrapolate if extrapolate is None else extrapolate
@@ -321,7 +321,7 @@ def bspline_integrate(self, a, b, extrapolate=None):
     return y, pullback
 
 
-@rrule(BSpline, kind="any")
+@rrule(BSpline, kind="unknown")
 def bspline(t, c, k, extrapolate=True, axis=0):
     if axis:
         return NotImplemented
@@ -329,7 +329,7 @@ def bspline(t, c, k, extrapolate=True, axis=0):
     return y, lambda y_bar: (unknown(t, PLACES), field(y_bar, B_C, y.c), None, None, None)
 
 
-@rrule(interpolate.make_interp_spline, kind="any")
+@rrule(interpolate.make_interp_spline, kind="unknown")
 def make_interp_spline(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=True):
     if axis or bc_type == "periodic":
         return NotImplemented
@@ -356,7 +356,7 @@ def make_interp_spline(x, y, k=3, t=None, bc_type=None, axis=0, check_finite=Tru
 # The functions of FITPACK
 
 
-@rrule(interpolate.splrep, kind="any")
+@rrule(interpolate.splrep, kind="unknown")
 def splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, *, per=0, quiet=1):
     if s or (s is None and w is not None) or task or t is not None or per:
         return NotImplemented
@@ -372,7 +372,7 @@ def splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, *, per=0
     return tck, pullback
 
 
-@rrule(interpolate.splev, kind="any")
+@rrule(interpolate.splev, kind="unknown")
 def splev(x, tck, der=0, ext=0):
     if not isinstance(tck, tuple) or isinstance(tck[1], list):
         return NotImplemented

@@ -20,7 +20,7 @@ GRID = "_grid" if isinstance(getattr(RegularGridInterpolator, "grid", None), pro
 KINDS = {"linear": 1, "slinear": 1, "nearest": 0, "nearest-up": 0, "previous": 0, "next": 0, "zero": 0}
 
 
-@rrule(interp1d, kind="any")
+@rrule(interp1d, kind="unknown")
 def make_interp1d(x, y, kind="linear", axis=-1, copy=True, bounds_error=None, fill_value=np.nan, assume_sorted=False):
     made = interp1d(x, y, kind, axis, True, bounds_error, fill_value, assume_sorted)
 
@@ -46,7 +46,7 @@ def kind_of(table):
     return table._kind
 
 
-@rrule(interp1d.__call__, kind="any", accepts=(interp1d,))
+@rrule(interp1d.__call__, kind="unknown", accepts=(interp1d,))
 def call_interp1d(self, x):
     y = self(x)
     t, kind = np.asarray(x, float), kind_of(self)
@@ -69,7 +69,7 @@ def call_interp1d(self, x):
 
 def position_slopes(table, kind, t, axis):
     """The slopes of the interpolant at `t`, in the shape of its values; None where it is piecewise constant."""
-    if (kind in KINDS and KINDS[kind] == 0) or kind == 0:
+    if kind in KINDS and KINDS[kind] == 0 or kind == 0:
         return None
     x, values = table.x, np.moveaxis(table.y, axis, 0)
     if kind in ("linear", "slinear", 1):
@@ -89,7 +89,7 @@ def position_slopes(table, kind, t, axis):
 # Grids
 
 
-@rrule(RegularGridInterpolator, kind="any")
+@rrule(RegularGridInterpolator, kind="unknown")
 def make_grid(points, values, method="linear", bounds_error=True, fill_value=np.nan):
     made = RegularGridInterpolator(points, np.array(values), method, bounds_error, fill_value)
     turned = tuple(axis for axis, p in enumerate(points) if len(p) > 1 and p[0] > p[-1])
@@ -103,7 +103,7 @@ def make_grid(points, values, method="linear", bounds_error=True, fill_value=np.
     return made, pullback
 
 
-@rrule(RegularGridInterpolator.__call__, kind="any", accepts=(RegularGridInterpolator,))
+@rrule(RegularGridInterpolator.__call__, kind="unknown", accepts=(RegularGridInterpolator,))
 def call_grid(self, xi, method=None):
     chosen = self.method if method is None else method
     if chosen not in ("linear", "nearest") or isinstance(xi, tuple | list):

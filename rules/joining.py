@@ -1,5 +1,7 @@
 """Rules for functions that join arrays, or put elements into one."""
 
+from typing import Any
+
 import numpy as np
 
 from adcompiler.rules.registry import rrule
@@ -10,7 +12,7 @@ from adcompiler.runtime.repeating import insert_marks, inserted_bar, kept_bar
 from adcompiler.runtime.shapes import ndim
 from adcompiler.runtime.shapes import shape as shape_of
 
-CONCATENATOR = type(np.r_).__bases__[0]
+CONCATENATOR: Any = type(np.r_).__bases__[0]
 ROW_STACK = [np.row_stack] if hasattr(np, "row_stack") else []  # the older name of vstack
 
 # Arrays joined along an axis
@@ -146,7 +148,7 @@ def concatenator(self, key):
 # Elements put between others
 
 
-@rrule(np.insert, result="fresh", kind="array")
+@rrule(np.insert, result="fresh", kind="array", flat=("obj",))
 def insert(arr, obj, values, axis=None):
     y = np.insert(arr, obj, values, axis)
     arr_shape, values_shape = shape_of(arr), shape_of(values)

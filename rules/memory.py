@@ -38,17 +38,8 @@ refused(
 
 non_differentiable(np.ndarray.dump, np.ndarray.tofile, np.ndarray.setflags, np.ndarray.device, kind="other")
 
-# Functions that call Python for each number, row or axis
+# Sets of what two arrays share
 
-refused(
-    np.apply_over_axes,
-    why="It calls a function for one axis after another.\nCall the function in a loop over the axes.",
-)
-refused(
-    np.frompyfunc,
-    why="It calls Python once for each number, and gives an array of objects or a guess of their type.\n"
-    "Write it with operations on whole arrays (np.where for a choice), or as a loop.",
-)
 refused(
     np.intersect1d,
     why="Its result exists only where two numbers are exactly equal, so nothing near it says how it changes.\n"

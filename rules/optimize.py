@@ -1,4 +1,4 @@
-"""Rules for scipy.optimize: what is found by iteration is differentiated by the equation that it solves.
+"""Rules for the minimisers and fits of scipy.optimize, differentiated by the equations that their solutions solve.
 
 Gradients go to `args` and to what the functions captured; where the iteration began has no influence on the solution.
 A solution that did not converge gets the derivative of the nearby exact one.
@@ -7,6 +7,7 @@ A solution that did not converge gets the derivative of the nearby exact one.
 import numpy as np
 from scipy import optimize
 
+from adcompiler.rules import roots as roots  # the root finders load with the minimisers
 from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.runtime.callbacks import Callback, taken
 from adcompiler.runtime.errors import NoRuleError
@@ -21,12 +22,8 @@ from adcompiler.runtime.solutions import (
     minimum,
     nonnegative_bar,
     refuse_active_bounds,
-    system_root,
-    zero_in,
-    zero_of,
+    search_tolerance,
 )
-
-XTOL, RTOL = 2e-12, 4 * np.finfo(float).eps
 
 non_differentiable(optimize.linear_sum_assignment, kind="tuple")
 refused(
@@ -37,7 +34,7 @@ refused(
 )
 
 
-@rrule(optimize.Bounds, kind="any")
+@rrule(optimize.Bounds, result="fresh", kind="unknown")
 def bounds(lb=-np.inf, ub=np.inf, keep_feasible=False):
     y = optimize.Bounds(lb, ub, keep_feasible)
 
@@ -48,184 +45,10 @@ def bounds(lb=-np.inf, ub=np.inf, keep_feasible=False):
     return y, pullback
 
 
-# One equation with one unknown
-
-
-@rrule(optimize.brentq, kind="any", accepts=(object,))
-def brentq(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
-    y = optimize.brentq(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
-    back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "brentq")
-
-    def pullback(y_bar):
-        f_bar, args_bar = back(y_bar)
-        return f_bar, None, None, args_bar, None, None, None, None, None
-
-    return y, pullback
-
-
-@rrule(optimize.brenth, kind="any", accepts=(object,))
-def brenth(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
-    y = optimize.brenth(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
-    back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "brenth")
-
-    def pullback(y_bar):
-        f_bar, args_bar = back(y_bar)
-        return f_bar, None, None, args_bar, None, None, None, None, None
-
-    return y, pullback
-
-
-@rrule(optimize.ridder, kind="any", accepts=(object,))
-def ridder(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
-    y = optimize.ridder(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
-    back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "ridder")
-
-    def pullback(y_bar):
-        f_bar, args_bar = back(y_bar)
-        return f_bar, None, None, args_bar, None, None, None, None, None
-
-    return y, pullback
-
-
-@rrule(optimize.bisect, kind="any", accepts=(object,))
-def bisect(f, a, b, args=(), xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
-    y = optimize.bisect(f, a, b, args, xtol, rtol, maxiter, full_output, disp)
-    back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "bisect")
-
-    def pullback(y_bar):
-        f_bar, args_bar = back(y_bar)
-        return f_bar, None, None, args_bar, None, None, None, None, None
-
-    return y, pullback
-
-
-@rrule(optimize.toms748, kind="any", accepts=(object,))
-def toms748(f, a, b, args=(), k=1, xtol=XTOL, rtol=RTOL, maxiter=100, full_output=False, disp=True, *, needs, config):
-    y = optimize.toms748(f, a, b, args, k, xtol, rtol, maxiter, full_output, disp)
-    back = zero_of(Callback(config, f, args, (needs[0], needs[3])), y, "toms748")
-
-    def pullback(y_bar):
-        f_bar, args_bar = back(y_bar)
-        return f_bar, None, None, args_bar, None, None, None, None, None, None
-
-    return y, pullback
-
-
-@rrule(optimize.newton, kind="any", accepts=(object,))
-def newton(
-    func,
-    x0,
-    fprime=None,
-    args=(),
-    tol=1.48e-8,
-    maxiter=50,
-    fprime2=None,
-    x1=None,
-    rtol=0.0,
-    full_output=False,
-    disp=True,
-    *,
-    needs,
-    config,
-):
-    y = optimize.newton(func, x0, fprime, args, tol, maxiter, fprime2, x1, rtol, full_output, disp)
-    back = zero_of(Callback(config, func, args, (needs[0], needs[3])), y, "newton")
-
-    def pullback(y_bar):
-        f_bar, args_bar = back(y_bar)
-        return f_bar, None, None, args_bar, None, None, None, None, None, None, None
-
-    return y, pullback
-
-
-@rrule(optimize.root_scalar, kind="any", accepts=(object,))
-def root_scalar(
-    f,
-    args=(),
-    method=None,
-    bracket=None,
-    fprime=None,
-    fprime2=None,
-    x0=None,
-    x1=None,
-    xtol=None,
-    rtol=None,
-    maxiter=None,
-    options=None,
-    *,
-    needs,
-    config,
-):
-    y = optimize.root_scalar(f, args, method, bracket, fprime, fprime2, x0, x1, xtol, rtol, maxiter, options)
-    back = zero_in(Callback(config, f, args, needs[:2]), y, "root_scalar", fprime is True)
-
-    def pullback(y_bar):
-        f_bar, args_bar = back(y_bar)
-        return f_bar, args_bar, None, None, None, None, None, None, None, None, None, None
-
-    return y, pullback
-
-
-# Systems
-
-
-@rrule(optimize.root, kind="any", accepts=(object,))
-def root(fun, x0, args=(), method="hybr", jac=None, tol=None, callback=None, options=None, *, needs, config):
-    y = optimize.root(fun, x0, args, method, jac, tol, callback, options)
-    back = system_root(Callback(config, fun, args, (needs[0], needs[2])), y.x, several=jac is True)
-
-    def pullback(y_bar):
-        f_bar, args_bar = back(*taken(y_bar, ("x",), y, "root"))
-        return f_bar, None, args_bar, None, None, None, None, None
-
-    return y, pullback
-
-
-@rrule(optimize.fsolve, kind="any", accepts=(object,))
-def fsolve(
-    func,
-    x0,
-    args=(),
-    fprime=None,
-    full_output=0,
-    col_deriv=0,
-    xtol=1.49012e-8,
-    maxfev=0,
-    band=None,
-    epsfcn=None,
-    factor=100,
-    diag=None,
-    *,
-    needs,
-    config,
-):
-    y = optimize.fsolve(func, x0, args, fprime, full_output, col_deriv, xtol, maxfev, band, epsfcn, factor, diag)
-    back = system_root(Callback(config, func, args, (needs[0], needs[2])), y[0] if full_output else y)
-
-    def pullback(y_bar):
-        (x_bar,) = taken(y_bar, (0,), y, "fsolve") if full_output else (y_bar,)
-        f_bar, args_bar = back(x_bar)
-        return f_bar, None, args_bar, None, None, None, None, None, None, None, None, None
-
-    return y, pullback
-
-
-@rrule(optimize.fixed_point, kind="any", accepts=(object,))
-def fixed_point(func, x0, args=(), xtol=1e-8, maxiter=500, method="del2", *, needs, config):
-    y = optimize.fixed_point(func, x0, args, xtol, maxiter, method)
-    back = system_root(Callback(config, func, args, (needs[0], needs[2])), y, shift=1.0)
-
-    def pullback(y_bar):
-        f_bar, args_bar = back(y_bar)
-        return f_bar, None, args_bar, None, None, None
-
-    return y, pullback
-
-
 # Minima
 
 
-@rrule(optimize.minimize, kind="any", accepts=(object,))
+@rrule(optimize.minimize, result="fresh", kind="unknown", accepts=(object,))
 def minimize(
     fun,
     x0,
@@ -267,12 +90,12 @@ def minimize(
     return y, pullback
 
 
-@rrule(optimize.minimize_scalar, kind="any", accepts=(object,))
+@rrule(optimize.minimize_scalar, result="fresh", kind="unknown", accepts=(object,))
 def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=None, options=None, *, needs, config):
     """As `minimize`; the bounds are of the search, and a minimum at one of them does not move."""
     y = optimize.minimize_scalar(fun, bracket, bounds, args, method, tol, options)
     low, high = (-np.inf, np.inf) if bounds is None else bounds
-    free = between(y.x, low, high, min(2 * (options or {}).get("xatol", tol or 1e-5), 0.01 * (high - low)))
+    free = between(y.x, low, high, search_tolerance(options, tol, y.x, low, high))
     refuse_active_bounds(needs[2], free, "minimize_scalar")
     back = minimum(Callback(config, fun, args, (needs[0], needs[3])), None, y, free, "minimize_scalar")
 
@@ -286,7 +109,7 @@ def minimize_scalar(fun, bracket=None, bounds=None, args=(), method=None, tol=No
 # Least squares
 
 
-@rrule(optimize.least_squares, kind="any", accepts=(object,))
+@rrule(optimize.least_squares, result="fresh", kind="unknown", accepts=(object,))
 def least_squares(
     fun,
     x0,
@@ -336,7 +159,7 @@ def least_squares(
     return y, pullback
 
 
-@rrule(optimize.curve_fit, kind="any", accepts=(object,))
+@rrule(optimize.curve_fit, result="fresh", kind="unknown", accepts=(object,))
 def curve_fit(
     f,
     xdata,

@@ -174,9 +174,9 @@ non_differentiable(
     *present(
         "default_rng Generator RandomState SeedSequence BitGenerator PCG64 PCG64DXSM MT19937 Philox SFC64", np.random
     ),
-    kind="any",
+    kind="unknown",
 )
-non_differentiable(np.random.Generator.bit_generator, kind="any")
+non_differentiable(np.random.Generator.bit_generator, kind="unknown")
 
 # Draws that jump, or move in no closed form
 

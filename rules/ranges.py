@@ -1,6 +1,7 @@
 """Rules for functions that make sequences of numbers, grids and tables of powers."""
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +19,8 @@ from adcompiler.runtime.ranges import (
 )
 from adcompiler.runtime.shapes import fit
 from adcompiler.runtime.shapes import shape as shape_of
+
+FUNCTIONS: Any = Callable
 
 
 @rrule(np.arange, result="fresh", kind="array1")
@@ -63,7 +66,7 @@ def linspace(start, stop, num=50, endpoint=True, *, dtype=None, axis=0, device=N
     return y, pullback
 
 
-@rrule(np.linspace, result="fresh", kind="any", general=True)
+@rrule(np.linspace, result="fresh", kind="unknown", general=True)
 def linspace_with_step(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """Opaque: a pair if `retstep` is true. The step of a single point is nan, and has no derivative."""
     y = np.linspace(start, stop, num, endpoint, retstep, dtype, axis, device=device)
@@ -128,16 +131,5 @@ def vander(x, N=None, increasing=False):
 
     def pullback(y_bar):
         return vander_bar(y_bar, x, increasing), None, None
-
-    return y, pullback
-
-
-@rrule(np.fromfunction, kind="any", accepts=(Callable,))
-def fromfunction(function, shape, *, dtype=float, config):
-    """Opaque: what varies is what the function has captured."""
-    y, back = config.rrule_via_ad(function, *np.indices(shape, dtype=dtype))
-
-    def pullback(y_bar):
-        return back(y_bar)[0], None, None
 
     return y, pullback

@@ -14,6 +14,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from adcompiler.rules.twins import numpy_twin
 from adcompiler.runtime.shapes import conj, fit, shape
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -23,7 +24,7 @@ RESULTS = (None, "fresh", "view", "same")
 RULE_KINDS = frozenset(
     "elementwise elementwise_real elementwise_complex where scalar scalar_complex scalar_real reduction reduction_real "
     "like array array_real array_complex array1 array2 same_rank_real same_rank_complex transpose matmul getitem "
-    "reshape stack concatenate broadcast_to expand_dims number int bool index tuple cast any other ufunc "
+    "reshape stack concatenate broadcast_to expand_dims number int bool index tuple list cast unknown other ufunc "
     "eig eigh lstsq qr slogdet svd".split()
 )
 NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "text", "whole"}
@@ -230,7 +231,7 @@ def lookup(key: Any, arg_types: Sequence[type] = ()) -> tuple[Rule, ...]:
     except TypeError:  # unhashable, so it cannot have been registered
         return ()
     if rules is None:
-        twin = _numpy_twin(key)
+        twin = numpy_twin(key)
         return () if twin is None else lookup(twin, arg_types)
     excluded = _opt_outs.get(key)
     if excluded is not None and any(issubclass(t, excluded) for t in arg_types):
@@ -246,7 +247,7 @@ def is_non_differentiable(key: Any) -> NonDiff | None:
     except TypeError:
         return None
     if found is None:
-        twin = _numpy_twin(key)
+        twin = numpy_twin(key)
         return None if twin is None else _non_differentiable.get(twin)
     return found
 
@@ -259,7 +260,7 @@ def refusal(key: Any) -> str | None:
     except TypeError:
         return None
     if found is None:
-        twin = _numpy_twin(key)
+        twin = numpy_twin(key)
         return None if twin is None else _refused.get(twin)
     return found
 
@@ -290,7 +291,8 @@ def key_name(key: Any) -> str:
     """A readable name of a key: ``numpy.sin``, ``ndarray.sum``, ``operator.mul``."""
     name = getattr(key, "__name__", None)
     if name is None:
-        return repr(key)
+        text = repr(key)
+        return f"<{type(key).__module__}.{type(key).__qualname__} object>" if " at 0x" in text else text
     owner = getattr(key, "__objclass__", None)
     if isinstance(getattr(key, "__self__", None), np.ufunc):
         return f"{key_name(key.__self__)}.{name}"
@@ -301,7 +303,7 @@ def key_name(key: Any) -> str:
 def _load_waiting() -> None:
     """Import the rules of packages that the user has imported by now."""
     global _waiting
-    if _waiting.keys().isdisjoint(sys.modules):
+    if _waiting.keys().isdisjoint(sys.modules.keys()):
         return
     with _lock:
         ready = [module for module in _waiting if getattr(sys.modules.get(module), "__file__", None)]
@@ -410,19 +412,3 @@ def _scalar_function(keys: tuple[Any, ...], partials: tuple[Callable[..., Any], 
         return y, pullback
 
     return function
-
-
-def _numpy_twin(key: Any) -> Any:
-    """The NumPy function or ndarray method that a CuPy one stands for, or None. Never imports CuPy."""
-    if "cupy" not in sys.modules:
-        return None
-    owner = getattr(key, "__objclass__", None)
-    if owner is not None:
-        return getattr(np.ndarray, key.__name__, None) if owner.__module__.startswith("cupy") else None
-    name = str(getattr(key, "__name__", "")).removeprefix("cupy_")
-    for module in (np, np.linalg, np.fft):
-        other = sys.modules.get(module.__name__.replace("numpy", "cupy", 1))
-        # By identity: a helper of CuPy that happens to share a name is not the public function.
-        if name and getattr(other, name, None) is key:
-            return getattr(module, name, None)
-    return None

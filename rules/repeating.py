@@ -10,7 +10,7 @@ from adcompiler.runtime.repeating import deleted_bar, repeat_bar, resize_bar, ti
 from adcompiler.runtime.shapes import shape as shape_of
 
 
-@rrule(np.tile, result="fresh", kind="array")
+@rrule(np.tile, result="fresh", kind="array", flat=("reps",))
 def tile(A, reps):
     y = np.tile(A, reps)
     A_shape = shape_of(A)
@@ -21,7 +21,7 @@ def tile(A, reps):
     return y, pullback
 
 
-@rrule(np.repeat, np.ndarray.repeat, result="fresh", kind="array")
+@rrule(np.repeat, np.ndarray.repeat, result="fresh", kind="array", flat=("repeats",))
 def repeat(a, repeats, axis=None):
     y = np.repeat(a, repeats, axis)
     a_shape = shape_of(a)
@@ -32,7 +32,7 @@ def repeat(a, repeats, axis=None):
     return y, pullback
 
 
-@rrule(np.lib.stride_tricks.sliding_window_view, result="view", kind="array")
+@rrule(np.lib.stride_tricks.sliding_window_view, result="view", kind="array", flat=("window_shape", "axis"))
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
     y = np.lib.stride_tricks.sliding_window_view(x, window_shape, axis, subok=subok, writeable=writeable)
     x_shape = shape_of(x)
@@ -43,7 +43,7 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
     return y, pullback
 
 
-@rrule(np.resize, result="fresh", kind="reshape")
+@rrule(np.resize, result="fresh", kind="reshape", flat=("new_shape",))
 def resize(a, new_shape):
     y = np.resize(a, new_shape)
     a_shape = shape_of(a)
@@ -54,18 +54,18 @@ def resize(a, new_shape):
     return y, pullback
 
 
-@rrule(np.delete, result="fresh", kind="array")
+@rrule(np.delete, result="fresh", kind="array", flat=("obj",))
 def delete(arr, obj, axis=None):
     y = np.delete(arr, obj, axis)
     arr_shape = shape_of(arr)
 
     def pullback(y_bar):
-        return deleted_bar(y_bar, np.delete(positions_of(arr_shape), obj, axis), arr_shape), None, None
+        return deleted_bar(y_bar, np.delete(positions_of(arr_shape, obj), obj, axis), arr_shape), None, None
 
     return y, pullback
 
 
-@rrule(np.pad, result="fresh", kind="transpose")
+@rrule(np.pad, result="fresh", kind="transpose", flat=("pad_width", "stat_length"))
 def pad(
     array,
     pad_width,

@@ -187,7 +187,7 @@ def qr(a, *, mode="full", pivoting=False, check_finite=True):
 # Eigenvalues
 
 
-@rrule(linalg.eigh, kind="any")
+@rrule(linalg.eigh, kind="unknown")
 def eigh(a, b=None, *, lower=True, eigvals_only=False, type=1, check_finite=True, driver=None):
     options = dict(lower=lower, eigvals_only=eigvals_only, type=type, check_finite=check_finite, driver=driver)
     if b is not None and (type != 1 or ndim(a) != 2):
@@ -222,7 +222,7 @@ def eigvalsh(a, b=None, *, lower=True, type=1, check_finite=True, driver=None):
     return y, pullback
 
 
-@rrule(linalg.eig, kind="any")
+@rrule(linalg.eig, kind="unknown")
 def eig(a, *, right=True, check_finite=True):
     y = linalg.eig(a, right=right, check_finite=check_finite)
     a_is_real = np.isrealobj(a)
@@ -246,7 +246,7 @@ def eigvals(a, *, check_finite=True):
 # Singular values
 
 
-@rrule(linalg.svd, kind="any")
+@rrule(linalg.svd, kind="unknown")
 def svd(a, full_matrices=True, compute_uv=True, *, check_finite=True, lapack_driver="gesdd"):
     y = linalg.svd(a, full_matrices, compute_uv, check_finite=check_finite, lapack_driver=lapack_driver)
 

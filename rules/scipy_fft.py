@@ -1,14 +1,12 @@
-"""Rules for scipy.fft: the transforms that `numpy.fft` has too, and the cosine and sine transforms.
+"""Rules for the transforms of scipy.fft, all of them linear: those of `numpy.fft`, and cosine and sine transforms."""
 
-All are linear: the pullback is the adjoint (see `adcompiler.runtime.fourier` and `adcompiler.runtime.cosines`). Plans,
-and `overwrite_x`, are not taken.
-"""
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 from scipy import fft
 
 from adcompiler.rules.registry import non_differentiable, refused, rrule
-from adcompiler.runtime.cosines import INVERSE_TYPE, OTHER_NORM, transform_bar
 from adcompiler.runtime.fourier import (
     fft_bar,
     fftn_bar,
@@ -18,176 +16,205 @@ from adcompiler.runtime.fourier import (
     ihfft_bar,
     irfft_bar,
     irfftn_bar,
+    over_axes,
     rfft_bar,
     rfftn_bar,
 )
-from adcompiler.runtime.shapes import shape
+from adcompiler.runtime.shapes import conj, fit, shape
 
-non_differentiable(fft.next_fast_len, fft.prev_fast_len, kind="int")
-refused(
-    fft.hfft2,
-    fft.hfftn,
-    fft.ihfft2,
-    fft.ihfftn,
-    fft.fht,
-    fft.ifht,
-    why="It has no rule here.\nUse hfft along one axis, or fftn.",
-)
+COMPLEX, REAL = "same_rank_complex", "same_rank_real"
 
-# One axis
+# The cotangent of x, from that of the result: one axis of length n, or several of lengths s
 
-
-@rrule(fft.fft, kind="same_rank_complex")
-def fft_rule(x, n=None, axis=-1, norm=None, *, workers=None):
-    y = fft.fft(x, n, axis, norm, workers=workers)
-    return y, lambda y_bar: (fft_bar(y_bar, shape(x), axis, norm), None, None, None, None)
-
-
-@rrule(fft.ifft, kind="same_rank_complex")
-def ifft(x, n=None, axis=-1, norm=None, *, workers=None):
-    y = fft.ifft(x, n, axis, norm, workers=workers)
-    return y, lambda y_bar: (ifft_bar(y_bar, shape(x), axis, norm), None, None, None, None)
+ONE_AXIS: dict[str, tuple[str, Callable[..., Any]]] = {
+    "fft": (COMPLEX, lambda c, x, n, axis, norm: fft_bar(c, shape(x), axis, norm)),
+    "ifft": (COMPLEX, lambda c, x, n, axis, norm: ifft_bar(c, shape(x), axis, norm)),
+    "rfft": (COMPLEX, lambda c, x, n, axis, norm: rfft_bar(c, shape(x), n, axis, norm)),
+    "irfft": (REAL, lambda c, x, n, axis, norm: irfft_bar(c, shape(x), np.isrealobj(x), axis, norm)),
+    "hfft": (REAL, lambda c, x, n, axis, norm: hfft_bar(c, shape(x), np.isrealobj(x), axis, norm)),
+    "ihfft": (COMPLEX, lambda c, x, n, axis, norm: ihfft_bar(c, shape(x), n, axis, norm)),
+}
+SEVERAL_AXES: dict[str, tuple[str, Callable[..., Any]]] = {
+    "fftn": (COMPLEX, lambda c, x, s, axes, norm: fftn_bar(c, shape(x), s, axes, norm)),
+    "ifftn": (COMPLEX, lambda c, x, s, axes, norm: ifftn_bar(c, shape(x), s, axes, norm)),
+    "rfftn": (COMPLEX, lambda c, x, s, axes, norm: rfftn_bar(c, shape(x), s, axes, norm)),
+    "irfftn": (REAL, lambda c, x, s, axes, norm: irfftn_bar(c, shape(x), np.isrealobj(x), s, axes, norm)),
+}
 
 
-@rrule(fft.rfft, kind="same_rank_complex")
-def rfft(x, n=None, axis=-1, norm=None, *, workers=None):
-    y = fft.rfft(x, n, axis, norm, workers=workers)
-    return y, lambda y_bar: (rfft_bar(y_bar, shape(x), n, axis, norm), None, None, None, None)
+def one_axis(name: str, bar: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule of a transform along one axis."""
+    transform = getattr(fft, name)
+
+    def rule(x: Any, n: Any = None, axis: Any = -1, norm: Any = None, *, workers: Any = None) -> Any:
+        y = transform(x, n, axis, norm, workers=workers)
+
+        def pullback(y_bar: Any) -> tuple[Any, ...]:
+            return bar(y_bar, x, n, axis, norm), None, None, None, None
+
+        return y, pullback
+
+    rule.__name__ = name
+    return rule
 
 
-@rrule(fft.irfft, kind="same_rank_real")
-def irfft(x, n=None, axis=-1, norm=None, *, workers=None):
-    y = fft.irfft(x, n, axis, norm, workers=workers)
-    return y, lambda y_bar: (irfft_bar(y_bar, shape(x), np.isrealobj(x), axis, norm), None, None, None, None)
+def several_axes(name: str, bar: Callable[..., Any], default: Any) -> Callable[..., Any]:
+    """The rule of a transform along several axes, `default` if none are named."""
+    transform = getattr(fft, name)
+
+    def rule(x: Any, s: Any = None, axes: Any = default, norm: Any = None, *, workers: Any = None) -> Any:
+        y = transform(x, s, axes, norm, workers=workers)
+
+        def pullback(y_bar: Any) -> tuple[Any, ...]:
+            return bar(y_bar, x, s, axes, norm), None, None, None, None
+
+        return y, pullback
+
+    rule.__name__ = name
+    return rule
 
 
-@rrule(fft.hfft, kind="same_rank_real")
-def hfft(x, n=None, axis=-1, norm=None, *, workers=None):
-    y = fft.hfft(x, n, axis, norm, workers=workers)
-    return y, lambda y_bar: (hfft_bar(y_bar, shape(x), np.isrealobj(x), axis, norm), None, None, None, None)
+for _name, (_kind, _bar) in ONE_AXIS.items():
+    rrule(getattr(fft, _name), kind=_kind)(one_axis(_name, _bar))
+for _name, (_kind, _bar) in SEVERAL_AXES.items():
+    rrule(getattr(fft, _name), kind=_kind)(several_axes(_name, _bar, None))
+    rrule(getattr(fft, f"{_name[:-1]}2"), kind=_kind)(several_axes(f"{_name[:-1]}2", _bar, (-2, -1)))
+
+# Cosine and sine transforms. Types 1 and 4 are symmetric but for the weights of the ends, 2 and 3 transposes of each
+# other.
+
+SWAPPED = {None: "forward", "backward": "forward", "forward": None, "ortho": "ortho"}
+OPPOSITE = {1: 1, 2: 3, 3: 2, 4: 4}
 
 
-@rrule(fft.ihfft, kind="same_rank_complex")
-def ihfft(x, n=None, axis=-1, norm=None, *, workers=None):
-    y = fft.ihfft(x, n, axis, norm, workers=workers)
-    return y, lambda y_bar: (ihfft_bar(y_bar, shape(x), n, axis, norm), None, None, None, None)
+def ends(c: Any, axis: int, kind: str, factor: float) -> Any:
+    """`c` with its first entries along an axis multiplied by `factor`; in a sine transform the last."""
+    weights = np.ones(c.shape[axis], np.real(c).dtype)
+    weights[0 if kind == "dct" else -1] = factor
+    return c * np.expand_dims(weights, tuple(a for a in range(c.ndim) if a != axis % c.ndim))
 
 
-# Several axes
+def both_ends(c: Any, axis: int, factor: float) -> Any:
+    """`c` with its first and last entries along an axis multiplied by `factor`."""
+    return np.flip(ends(np.flip(ends(c, axis, "dct", factor), axis), axis, "dct", factor), axis)
 
 
-@rrule(fft.fftn, kind="same_rank_complex")
-def fftn(x, s=None, axes=None, norm=None, *, workers=None):
-    y = fft.fftn(x, s, axes, norm, workers=workers)
-    return y, lambda y_bar: (fftn_bar(y_bar, shape(x), s, axes, norm), None, None, None, None)
+def transposed(c: Any, kind: str, type_: int, axis: int, norm: str | None) -> Any:
+    """The transpose of a cosine or sine transform along one axis (Makhoul 1980); an orthogonal one has its inverse."""
+    transform = getattr(fft, kind)
+    if norm == "ortho":
+        return getattr(fft, f"i{kind}")(c, type_, axis=axis, norm="ortho")
+    if type_ == 1 and kind == "dct":
+        return both_ends(transform(both_ends(c, axis, 2.0), 1, axis=axis, norm=norm), axis, 0.5)
+    if type_ == 2:
+        return transform(ends(c, axis, kind, 2.0), 3, axis=axis, norm=norm)
+    if type_ == 3:
+        return ends(transform(c, 2, axis=axis, norm=norm), axis, kind, 0.5)
+    return transform(c, type_, axis=axis, norm=norm)
 
 
-@rrule(fft.fft2, kind="same_rank_complex")
-def fft2(x, s=None, axes=(-2, -1), norm=None, *, workers=None):
-    y = fft.fft2(x, s, axes, norm, workers=workers)
-    return y, lambda y_bar: (fftn_bar(y_bar, shape(x), s, axes, norm), None, None, None, None)
+def direct(kind: str, type_: int, norm: str | None) -> tuple[str, int, str | None]:
+    """An inverse transform as a direct one: of the opposite type, scaled the other way."""
+    return (kind[1:], OPPOSITE[type_], SWAPPED[norm]) if kind.startswith("i") else (kind, type_, norm)
 
 
-@rrule(fft.ifftn, kind="same_rank_complex")
-def ifftn(x, s=None, axes=None, norm=None, *, workers=None):
-    y = fft.ifftn(x, s, axes, norm, workers=workers)
-    return y, lambda y_bar: (ifftn_bar(y_bar, shape(x), s, axes, norm), None, None, None, None)
+def along_one(name: str) -> Callable[..., Any]:
+    """The rule of a cosine or sine transform along one axis."""
+    transform = getattr(fft, name)
+
+    def rule(x: Any, type: int = 2, n: Any = None, axis: int = -1, norm: Any = None, *, workers: Any = None) -> Any:
+        y = transform(x, type, n, axis, norm, workers=workers)
+        kind, direct_type, direct_norm = direct(name, type, norm)
+        x_shape = shape(x)
+
+        def pullback(y_bar: Any) -> tuple[Any, ...]:
+            bar = over_axes(
+                y_bar, x_shape, (n,), (axis,), lambda c, a: transposed(c, kind, direct_type, a, direct_norm)
+            )
+            return bar, None, None, None, None, None
+
+        return y, pullback
+
+    rule.__name__ = name
+    return rule
 
 
-@rrule(fft.ifft2, kind="same_rank_complex")
-def ifft2(x, s=None, axes=(-2, -1), norm=None, *, workers=None):
-    y = fft.ifft2(x, s, axes, norm, workers=workers)
-    return y, lambda y_bar: (ifftn_bar(y_bar, shape(x), s, axes, norm), None, None, None, None)
+def along_several(name: str) -> Callable[..., Any]:
+    """The rule of a cosine or sine transform along several axes."""
+    transform = getattr(fft, name)
+
+    def rule(x: Any, type: int = 2, s: Any = None, axes: Any = None, norm: Any = None, *, workers: Any = None) -> Any:
+        y = transform(x, type, s, axes, norm, workers=workers)
+        kind, direct_type, direct_norm = direct(name[:-1], type, norm)
+        x_shape = shape(x)
+
+        def pullback(y_bar: Any) -> tuple[Any, ...]:
+            bar = over_axes(y_bar, x_shape, s, axes, lambda c, a: transposed(c, kind, direct_type, a, direct_norm))
+            return bar, None, None, None, None, None
+
+        return y, pullback
+
+    rule.__name__ = name
+    return rule
 
 
-@rrule(fft.rfftn, kind="same_rank_complex")
-def rfftn(x, s=None, axes=None, norm=None, *, workers=None):
-    y = fft.rfftn(x, s, axes, norm, workers=workers)
-    return y, lambda y_bar: (rfftn_bar(y_bar, shape(x), s, axes, norm), None, None, None, None)
+for _name in ("dct", "dst", "idct", "idst"):
+    rrule(getattr(fft, _name), kind="unknown")(along_one(_name))
+    rrule(getattr(fft, f"{_name}n"), kind="unknown")(along_several(f"{_name}n"))
+
+# Positions and frequencies
 
 
-@rrule(fft.rfft2, kind="same_rank_complex")
-def rfft2(x, s=None, axes=(-2, -1), norm=None, *, workers=None):
-    y = fft.rfft2(x, s, axes, norm, workers=workers)
-    return y, lambda y_bar: (rfftn_bar(y_bar, shape(x), s, axes, norm), None, None, None, None)
-
-
-@rrule(fft.irfftn, kind="same_rank_real")
-def irfftn(x, s=None, axes=None, norm=None, *, workers=None):
-    y = fft.irfftn(x, s, axes, norm, workers=workers)
-    return y, lambda y_bar: (irfftn_bar(y_bar, shape(x), np.isrealobj(x), s, axes, norm), None, None, None, None)
-
-
-@rrule(fft.irfft2, kind="same_rank_real")
-def irfft2(x, s=None, axes=(-2, -1), norm=None, *, workers=None):
-    y = fft.irfft2(x, s, axes, norm, workers=workers)
-    return y, lambda y_bar: (irfftn_bar(y_bar, shape(x), np.isrealobj(x), s, axes, norm), None, None, None, None)
-
-
-# Cosine and sine transforms
-
-
-def along_axis(function, transform, x, type, n, axis, norm, workers, orthogonalize, inverse, cosine):
-    """The rule of a transform along one axis; an inverse one is that of the inverse type with the other norm."""
-    if orthogonalize is not None and orthogonalize != (norm == "ortho"):
-        return NotImplemented
-    y = function(x, type, n, axis, norm, workers=workers)
-    kind, norm = (INVERSE_TYPE[type], OTHER_NORM[norm]) if inverse else (type, norm)
-    back = (transform, shape(x), kind, axis, norm)
-    return y, lambda y_bar: (transform_bar(back[0], y_bar, *back[1:], cosine), *(None,) * 6)
-
-
-@rrule(fft.dct, result="fresh", kind="array")
-def dct(x, type=2, n=None, axis=-1, norm=None, *, workers=None, orthogonalize=None):
-    return along_axis(fft.dct, fft.dct, x, type, n, axis, norm, workers, orthogonalize, False, True)
-
-
-@rrule(fft.idct, result="fresh", kind="array")
-def idct(x, type=2, n=None, axis=-1, norm=None, *, workers=None, orthogonalize=None):
-    return along_axis(fft.idct, fft.dct, x, type, n, axis, norm, workers, orthogonalize, True, True)
-
-
-@rrule(fft.dst, result="fresh", kind="array")
-def dst(x, type=2, n=None, axis=-1, norm=None, *, workers=None, orthogonalize=None):
-    return along_axis(fft.dst, fft.dst, x, type, n, axis, norm, workers, orthogonalize, False, False)
-
-
-@rrule(fft.idst, result="fresh", kind="array")
-def idst(x, type=2, n=None, axis=-1, norm=None, *, workers=None, orthogonalize=None):
-    return along_axis(fft.idst, fft.dst, x, type, n, axis, norm, workers, orthogonalize, True, False)
-
-
-def along_axes(function, transform, x, type, s, axes, norm, workers, orthogonalize, inverse, cosine):
-    """The rule of a transform along several axes, one after the other; lengths that are given are not taken."""
-    if s is not None or (orthogonalize is not None and orthogonalize != (norm == "ortho")):
-        return NotImplemented
-    y = function(x, type, s, axes, norm, workers=workers)
-    kind, norm = (INVERSE_TYPE[type], OTHER_NORM[norm]) if inverse else (type, norm)
-    chosen = range(np.ndim(x)) if axes is None else np.atleast_1d(axes).tolist()
+@rrule(fft.fftshift, result="fresh", kind="like")
+def fftshift(x, axes=None):
+    y = fft.fftshift(x, axes)
 
     def pullback(y_bar):
-        for axis in chosen:
-            y_bar = transform_bar(transform, y_bar, shape(x), kind, axis, norm, cosine)
-        return y_bar, *(None,) * 6
+        return fft.ifftshift(y_bar, axes), None
 
     return y, pullback
 
 
-@rrule(fft.dctn, result="fresh", kind="array")
-def dctn(x, type=2, s=None, axes=None, norm=None, *, workers=None, orthogonalize=None):
-    return along_axes(fft.dctn, fft.dct, x, type, s, axes, norm, workers, orthogonalize, False, True)
+@rrule(fft.ifftshift, result="fresh", kind="like")
+def ifftshift(x, axes=None):
+    y = fft.ifftshift(x, axes)
+
+    def pullback(y_bar):
+        return fft.fftshift(y_bar, axes), None
+
+    return y, pullback
 
 
-@rrule(fft.idctn, result="fresh", kind="array")
-def idctn(x, type=2, s=None, axes=None, norm=None, *, workers=None, orthogonalize=None):
-    return along_axes(fft.idctn, fft.dct, x, type, s, axes, norm, workers, orthogonalize, True, True)
+@rrule(fft.fftfreq, result="fresh", kind="array1")
+def fftfreq(n, d=1.0):
+    y = fft.fftfreq(n, d)
+
+    def pullback(y_bar):
+        return None, fit(y_bar * conj(-y / d), shape(d))
+
+    return y, pullback
 
 
-@rrule(fft.dstn, result="fresh", kind="array")
-def dstn(x, type=2, s=None, axes=None, norm=None, *, workers=None, orthogonalize=None):
-    return along_axes(fft.dstn, fft.dst, x, type, s, axes, norm, workers, orthogonalize, False, False)
+@rrule(fft.rfftfreq, result="fresh", kind="array1")
+def rfftfreq(n, d=1.0):
+    y = fft.rfftfreq(n, d)
+
+    def pullback(y_bar):
+        return None, fit(y_bar * conj(-y / d), shape(d))
+
+    return y, pullback
 
 
-@rrule(fft.idstn, result="fresh", kind="array")
-def idstn(x, type=2, s=None, axes=None, norm=None, *, workers=None, orthogonalize=None):
-    return along_axes(fft.idstn, fft.dst, x, type, s, axes, norm, workers, orthogonalize, True, False)
+non_differentiable(fft.next_fast_len, fft.prev_fast_len, fft.get_workers, kind="int")
+non_differentiable(fft.set_workers, fft.register_backend, fft.set_backend, fft.set_global_backend, kind="other")
+non_differentiable(fft.skip_backend, fft.test, fft.fhtoffset, kind="other")
+refused(
+    *(fft.hfft2, fft.ihfft2, fft.hfftn, fft.ihfftn),
+    why="The Hermitian transforms over several axes are conjugates of others.\n"
+    "Use irfftn(x.conj(), s, axes, norm) with the other scaling for hfftn, and rfftn(x).conj() for ihfftn.",
+)
+refused(
+    fft.fht,
+    fft.ifht,
+    why="Its output is not uniformly sampled, and no derivative is given.\nUse fft.fft of the samples.",
+)

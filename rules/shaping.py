@@ -11,7 +11,7 @@ from adcompiler.runtime.shapes import shape as shape_of
 # Another shape for the same elements
 
 
-@rrule(np.reshape, result="same", kind="reshape")
+@rrule(np.reshape, result="same", kind="reshape", flat=("shape",))
 def reshape_function(a, shape, order="C", *, copy=None):
     y = np.reshape(a, shape, order, **set_only(copy=copy))
     a_shape = shape_of(a)
@@ -27,7 +27,7 @@ def reshape_function(a, shape, order="C", *, copy=None):
     return y, pullback
 
 
-@rrule(np.ndarray.reshape, result="same", kind="reshape")
+@rrule(np.ndarray.reshape, result="same", kind="reshape", flat=("shape",))
 def reshape_method(a, *shape, order="C", copy=None):
     y = a.reshape(*shape, order=order, **set_only(copy=copy))
     a_shape = shape_of(a)
@@ -86,7 +86,7 @@ def flatten(a, order="C"):
     return y, pullback
 
 
-@rrule(np.expand_dims, result="view", kind="expand_dims")
+@rrule(np.expand_dims, result="view", kind="expand_dims", flat=("axis",))
 def expand_dims(a, axis):
     y = np.expand_dims(a, axis)
     a_shape = shape_of(a)
@@ -97,7 +97,7 @@ def expand_dims(a, axis):
     return y, pullback
 
 
-@rrule(np.squeeze, np.ndarray.squeeze, result="same", kind="array")
+@rrule(np.squeeze, np.ndarray.squeeze, result="same", kind="array", flat=("axis",))
 def squeeze(a, axis=None):
     y = np.squeeze(a, axis)
     a_shape = shape_of(a)
@@ -144,7 +144,7 @@ def atleast_3d(*arys):
 # Another shape for elements that are repeated
 
 
-@rrule(np.broadcast_to, result="view", kind="broadcast_to")
+@rrule(np.broadcast_to, result="view", kind="broadcast_to", flat=("shape",))
 def broadcast_to(array, shape, subok=False):
     y = np.broadcast_to(array, shape, subok)
     array_shape = shape_of(array)

@@ -139,7 +139,7 @@ def correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0, *, needs):
 # Recursive filters
 
 
-@rrule(signal.lfilter, kind="any")
+@rrule(signal.lfilter, kind="unknown")
 def lfilter(b, a, x, axis=-1, zi=None):
     """Of the states at both ends the first has a derivative; the last one is refused if it is used."""
     y = signal.lfilter(b, a, x, axis, zi)

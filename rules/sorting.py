@@ -48,7 +48,7 @@ def sort_complex(a):
     return y, pullback
 
 
-@rrule(np.partition, result="fresh", kind="array")
+@rrule(np.partition, result="fresh", kind="array", flat=("kth",))
 def partition(a, kth, axis=-1, kind="introselect"):
     y = np.partition(a, kth, axis, kind)
     a_shape = shape(a)
@@ -75,7 +75,7 @@ def unique(ar, axis=None, *, equal_nan=True):
     return y, pullback
 
 
-@rrule(np.unique, result="fresh", kind="any", general=True)
+@rrule(np.unique, result="fresh", kind="unknown", general=True)
 def unique_with_counts(
     ar, return_index=False, return_inverse=False, return_counts=False, axis=None, *, equal_nan=True, sorted=True
 ):
@@ -108,7 +108,7 @@ def unique_values(x):
     return y, pullback
 
 
-@rrule(np.unique_all, result="fresh", kind="any")
+@rrule(np.unique_all, result="fresh", kind="unknown")
 def unique_all(x):
     y = np.unique_all(x)
     x_shape = shape(x)
@@ -120,7 +120,7 @@ def unique_all(x):
     return y, pullback
 
 
-@rrule(np.unique_counts, result="fresh", kind="any")
+@rrule(np.unique_counts, result="fresh", kind="unknown")
 def unique_counts(x):
     y = np.unique_counts(x)
     x_shape = shape(x)
@@ -132,7 +132,7 @@ def unique_counts(x):
     return y, pullback
 
 
-@rrule(np.unique_inverse, result="fresh", kind="any")
+@rrule(np.unique_inverse, result="fresh", kind="unknown")
 def unique_inverse(x):
     y = np.unique_inverse(x)
     x_shape = shape(x)

@@ -50,7 +50,7 @@ refused(
 # Products
 
 
-@rrule(operator.matmul, kind="any", general=True, accepts=FORMATS)
+@rrule(operator.matmul, kind="unknown", general=True, accepts=FORMATS)
 def matmul(a, b):
     if not (is_sparse(a) or is_sparse(b)):
         return NotImplemented
@@ -84,17 +84,17 @@ def adjoined(matrix):
     return matrix.conj().T if np.iscomplexobj(matrix.data) else matrix.T
 
 
-@rrule(*methods("dot"), *methods("__matmul__"), kind="any", accepts=FORMATS)
+@rrule(*methods("dot"), *methods("__matmul__"), kind="unknown", accepts=FORMATS)
 def dot(self, other):
     return elementwise(self, other) if ndim(other) == 0 and not is_sparse(other) else matmul(self, other)
 
 
-@rrule(*methods("multiply"), kind="any", accepts=FORMATS)
+@rrule(*methods("multiply"), kind="unknown", accepts=FORMATS)
 def multiply(self, other):
     return elementwise(self, other)
 
 
-@rrule(operator.mul, kind="any", general=True, accepts=FORMATS)
+@rrule(operator.mul, kind="unknown", general=True, accepts=FORMATS)
 def mul(a, b):
     """The product of matrices for the older classes, and elementwise for the newer ones."""
     if not (is_sparse(a) or is_sparse(b)):
@@ -114,17 +114,17 @@ def swapped(rule, self, other):
     return found if found is NotImplemented else (found[0], lambda y_bar: found[1](y_bar)[::-1])
 
 
-@rrule(*methods("__mul__"), kind="any", accepts=FORMATS)
+@rrule(*methods("__mul__"), kind="unknown", accepts=FORMATS)
 def mul_method(self, other):
     return mul(self, other)
 
 
-@rrule(*methods("__rmul__"), kind="any", accepts=FORMATS)
+@rrule(*methods("__rmul__"), kind="unknown", accepts=FORMATS)
 def rmul_method(self, other):
     return swapped(mul, self, other)
 
 
-@rrule(*methods("__rmatmul__"), kind="any", accepts=FORMATS)
+@rrule(*methods("__rmatmul__"), kind="unknown", accepts=FORMATS)
 def rmatmul_method(self, other):
     return swapped(matmul, self, other)
 
@@ -151,7 +151,7 @@ def elementwise(a, b, y=None):
     return y, pullback
 
 
-@rrule(operator.truediv, kind="any", general=True, accepts=FORMATS)
+@rrule(operator.truediv, kind="unknown", general=True, accepts=FORMATS)
 def truediv(a, b):
     if not is_sparse(a) or is_sparse(b) or ndim(b):
         return NotImplemented
@@ -165,17 +165,17 @@ def truediv(a, b):
     return y, pullback
 
 
-@rrule(*methods("__truediv__"), kind="any", accepts=FORMATS)
+@rrule(*methods("__truediv__"), kind="unknown", accepts=FORMATS)
 def truediv_method(self, other):
     return truediv(self, other)
 
 
-@rrule(*methods("__neg__"), kind="any", accepts=FORMATS)
+@rrule(*methods("__neg__"), kind="unknown", accepts=FORMATS)
 def neg_method(self):
     return neg(self)
 
 
-@rrule(operator.neg, kind="any", general=True, accepts=FORMATS)
+@rrule(operator.neg, kind="unknown", general=True, accepts=FORMATS)
 def neg(a):
     y = -a
     return y, lambda y_bar: ({"data": -stored(y, y_bar)},)
@@ -205,43 +205,43 @@ def summed(a, b, operation, sign):
     return y, pullback
 
 
-@rrule(operator.add, kind="any", general=True, accepts=FORMATS)
+@rrule(operator.add, kind="unknown", general=True, accepts=FORMATS)
 def add(a, b):
     return summed(a, b, operator.add, 1.0)
 
 
-@rrule(*methods("__add__"), kind="any", accepts=FORMATS)
+@rrule(*methods("__add__"), kind="unknown", accepts=FORMATS)
 def add_method(self, other):
     return summed(self, other, operator.add, 1.0)
 
 
-@rrule(*methods("__radd__"), kind="any", accepts=FORMATS)
+@rrule(*methods("__radd__"), kind="unknown", accepts=FORMATS)
 def radd_method(self, other):
     return swapped(add, self, other)
 
 
-@rrule(operator.sub, kind="any", general=True, accepts=FORMATS)
+@rrule(operator.sub, kind="unknown", general=True, accepts=FORMATS)
 def sub(a, b):
     return summed(a, b, operator.sub, -1.0)
 
 
-@rrule(*methods("__sub__"), kind="any", accepts=FORMATS)
+@rrule(*methods("__sub__"), kind="unknown", accepts=FORMATS)
 def sub_method(self, other):
     return summed(self, other, operator.sub, -1.0)
 
 
-@rrule(*methods("__rsub__"), kind="any", accepts=FORMATS)
+@rrule(*methods("__rsub__"), kind="unknown", accepts=FORMATS)
 def rsub_method(self, other):
     return swapped(sub, self, other)
 
 
-@rrule(*methods("sum"), kind="any", accepts=FORMATS)
+@rrule(*methods("sum"), kind="unknown", accepts=FORMATS)
 def sum(self, axis=None):
     y = self.sum(axis)
     return y, lambda y_bar: (sum_bar(self, y_bar, axis), None)
 
 
-@rrule(*methods("diagonal"), kind="any", accepts=FORMATS)
+@rrule(*methods("diagonal"), kind="unknown", accepts=FORMATS)
 def diagonal(self, k=0):
     y = self.diagonal(k)
     return y, lambda y_bar: (diagonal_entries_bar(self, y_bar, k), None)
@@ -250,43 +250,43 @@ def diagonal(self, k=0):
 # Other forms of the same matrix
 
 
-@rrule(*methods("toarray"), sparse.csr_array.todense, kind="any", accepts=FORMATS)
+@rrule(*methods("toarray"), sparse.csr_array.todense, kind="unknown", accepts=FORMATS)
 def toarray(self, order=None):
     y = self.toarray(order)
     return y, lambda y_bar: (dense_bar(self, y_bar), None)
 
 
-@rrule(*methods("tocsr"), kind="any", accepts=FORMATS)
+@rrule(*methods("tocsr"), kind="unknown", accepts=FORMATS)
 def tocsr(self, copy=False):
     y = self.tocsr(copy)
     return y, lambda y_bar: (moved_bar(self, y, y_bar, lambda m: m.tocsr(True)), None)
 
 
-@rrule(*methods("tocsc"), kind="any", accepts=FORMATS)
+@rrule(*methods("tocsc"), kind="unknown", accepts=FORMATS)
 def tocsc(self, copy=False):
     y = self.tocsc(copy)
     return y, lambda y_bar: (moved_bar(self, y, y_bar, lambda m: m.tocsc(True)), None)
 
 
-@rrule(*methods("tocoo"), kind="any", accepts=FORMATS)
+@rrule(*methods("tocoo"), kind="unknown", accepts=FORMATS)
 def tocoo(self, copy=True):
     y = self.tocoo(copy)
     return y, lambda y_bar: (moved_bar(self, y, y_bar, lambda m: m.tocoo(True)), None)
 
 
-@rrule(*methods("copy"), kind="any", accepts=FORMATS)
+@rrule(*methods("copy"), kind="unknown", accepts=FORMATS)
 def copy(self):
     y = self.copy()
     return y, lambda y_bar: ({"data": stored(y, y_bar)},)
 
 
-@rrule(*methods("transpose"), kind="any", accepts=FORMATS)
+@rrule(*methods("transpose"), kind="unknown", accepts=FORMATS)
 def transpose(self, axes=None, copy=False):
     y = self.transpose(axes, copy)
     return y, lambda y_bar: (moved_bar(self, y, y_bar, lambda m: m.transpose(axes, True), lambda m: m.T), None, None)
 
 
-@rrule(sparse.csr_array.T.fget, kind="any", accepts=FORMATS)
+@rrule(sparse.csr_array.T.fget, kind="unknown", accepts=FORMATS)
 def turned(self):
     y = self.T
     return y, lambda y_bar: (moved_bar(self, y, y_bar, lambda m: m.transpose(copy=True), lambda m: m.T),)
@@ -315,7 +315,7 @@ def made_bar(y, y_bar, arg1, made):
 def of_class(cls):
     """Register the rule of the constructor `cls`."""
 
-    @rrule(cls, kind="any", accepts=FORMATS)
+    @rrule(cls, kind="unknown", accepts=FORMATS)
     def construct(arg1, shape=None, dtype=None, copy=False):
         given = arg1
         if isinstance(arg1, tuple) and not all(isinstance(n, int | np.integer) for n in arg1):
@@ -336,13 +336,13 @@ for class_ in FORMATS:
     of_class(class_)
 
 
-@rrule(sparse.diags, kind="any")
+@rrule(sparse.diags, kind="unknown")
 def diags(diagonals, offsets=0, shape=None, format=None):
     y = sparse.diags(diagonals, offsets, shape, format)
     return y, lambda y_bar: (diagonals_bar(y, y_bar, diagonals, offsets), None, None, None)
 
 
-@rrule(sparse.diags_array, kind="any")
+@rrule(sparse.diags_array, kind="unknown")
 def diags_array(diagonals, /, *, offsets=0, shape=None, format=None):
     y = sparse.diags_array(diagonals, offsets=offsets, shape=shape, format=format)
     return y, lambda y_bar: (diagonals_bar(y, y_bar, diagonals, offsets), None, None, None)

@@ -69,13 +69,13 @@ def spsolve(A, b, permc_spec=None, use_umfpack=True):
 UNKNOWN = {"data": NotImplementedTangent("of a matrix that is factorised by splu: use spsolve")}
 
 
-@rrule(linalg.splu, kind="any", accepts=FORMATS)
+@rrule(linalg.splu, kind="unknown", accepts=FORMATS)
 def splu(A, permc_spec=None, diag_pivot_thresh=None, relax=None, panel_size=None, options=None):
     y = linalg.splu(A, permc_spec, diag_pivot_thresh, relax, panel_size, {} if options is None else options)
     return y, lambda y_bar: (UNKNOWN, *(None,) * 5)
 
 
-@rrule(linalg.factorized, kind="any", accepts=FORMATS)
+@rrule(linalg.factorized, kind="unknown", accepts=FORMATS)
 def factorized(A):
     return linalg.factorized(A), lambda y_bar: (UNKNOWN,)
 

@@ -7,7 +7,7 @@ from adcompiler.runtime.layout import assemble, shapes_of, unstack_bar
 from adcompiler.runtime.shapes import ndim, shape
 
 
-@rrule(np.split, kind="tuple")
+@rrule(np.split, kind="tuple", flat=("indices_or_sections",))
 def split(ary, indices_or_sections, axis=0):
     y = np.split(ary, indices_or_sections, axis)
     shapes, ary_shape = shapes_of(y), shape(ary)
@@ -18,7 +18,7 @@ def split(ary, indices_or_sections, axis=0):
     return y, pullback
 
 
-@rrule(np.array_split, kind="tuple")
+@rrule(np.array_split, kind="tuple", flat=("indices_or_sections",))
 def array_split(ary, indices_or_sections, axis=0):
     y = np.array_split(ary, indices_or_sections, axis)
     shapes, ary_shape = shapes_of(y), shape(ary)
@@ -29,7 +29,7 @@ def array_split(ary, indices_or_sections, axis=0):
     return y, pullback
 
 
-@rrule(np.vsplit, kind="tuple")
+@rrule(np.vsplit, kind="tuple", flat=("indices_or_sections",))
 def vsplit(ary, indices_or_sections):
     y = np.vsplit(ary, indices_or_sections)
     shapes, ary_shape = shapes_of(y), shape(ary)
@@ -40,7 +40,7 @@ def vsplit(ary, indices_or_sections):
     return y, pullback
 
 
-@rrule(np.hsplit, kind="tuple")
+@rrule(np.hsplit, kind="tuple", flat=("indices_or_sections",))
 def hsplit(ary, indices_or_sections):
     y = np.hsplit(ary, indices_or_sections)
     shapes, ary_shape = shapes_of(y), shape(ary)
@@ -52,7 +52,7 @@ def hsplit(ary, indices_or_sections):
     return y, pullback
 
 
-@rrule(np.dsplit, kind="tuple")
+@rrule(np.dsplit, kind="tuple", flat=("indices_or_sections",))
 def dsplit(ary, indices_or_sections):
     y = np.dsplit(ary, indices_or_sections)
     shapes, ary_shape = shapes_of(y), shape(ary)

@@ -111,6 +111,5 @@ refused(
     statistics.covariance,
     statistics.correlation,
     statistics.linear_regression,
-    why="It takes its data by iterators, whose items cannot be followed.\n"
-    "Use arrays: np.cov, np.corrcoef, np.linalg.lstsq.",
+    why="It takes its data by iterators, which are not followed.\nUse arrays: np.cov, np.corrcoef, np.linalg.lstsq.",
 )

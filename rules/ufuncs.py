@@ -7,6 +7,7 @@ gets these rules as soon as a rule for its plain call is registered; one without
 
 from __future__ import annotations
 
+import functools
 import inspect
 from typing import Any
 
@@ -41,8 +42,8 @@ ABSENT: Any = ...  # for `initial`: None says that there is none even where the 
 def plain_rule(ufunc: Any) -> Plain:
     """The rule of the call of `ufunc` with its operands alone: the first that does not decline."""
 
-    def plain(*operands: Any) -> Any:
-        wanted = (True,) * len(operands)
+    def plain(*operands: Any, needs: Any = None) -> Any:
+        wanted = needs or (True,) * len(operands)
         for rule in lookup(ufunc):
             if rule.function is _calls.get(ufunc):
                 continue
@@ -59,13 +60,14 @@ def call_rule(ufunc: Any) -> Any:
 
     def call(*operands: Any, out: Any = NOWHERE, needs: Any = None, **keywords: Any) -> Any:
         operands, out = operands[: ufunc.nin], (*operands[ufunc.nin :], out)[0]
+        wanted = functools.partial(plain, needs=None if needs is None else needs[: ufunc.nin])
         refuse_writing(ufunc.__name__, out)
         y = ufunc(*operands, **given(keywords, out))
         where, dtype, casting = options(keywords)
         y_shape = shape(y[0] if ufunc.nout > 1 else y)
 
         def pullback(y_bar: Any) -> Any:
-            bars = call_bars(plain, ufunc, operands, y_bar, y_shape, where, dtype, casting)
+            bars = call_bars(wanted, ufunc, operands, y_bar, y_shape, where, dtype, casting)
             return bars + rest
 
         return y, pullback
@@ -80,12 +82,13 @@ def outer_rule(ufunc: Any) -> Any:
 
     def outer(a: Any, b: Any, *, out: Any = NOWHERE, needs: Any = None, **keywords: Any) -> Any:
         refuse_writing(f"{ufunc.__name__}.outer", out)
+        wanted = functools.partial(plain, needs=None if needs is None else needs[:2])
         y = ufunc.outer(a, b, **given(keywords, out))
         where, dtype, casting = options(keywords)
         y_shape = shape(y[0] if ufunc.nout > 1 else y)
 
         def pullback(y_bar: Any) -> Any:
-            bars = outer_bars(plain, ufunc, (a, b), y_bar, y_shape, where, dtype, casting)
+            bars = outer_bars(wanted, ufunc, (a, b), y_bar, y_shape, where, dtype, casting)
             return bars + rest
 
         return y, pullback
@@ -98,7 +101,7 @@ def outer_rule(ufunc: Any) -> Any:
 def reduce_rule(ufunc: Any) -> Any:
     """The rule of ``ufunc.reduce(array, axis, dtype, out, keepdims, initial, where)``."""
 
-    def reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=ABSENT, where=True, *, needs=None):  # type: ignore[no-untyped-def]
+    def reduce(array, axis=0, dtype=None, out=None, keepdims=False, initial=ABSENT, where=True, *, needs=None):
         refuse_writing(f"{ufunc.__name__}.reduce", out)
         keywords = {} if initial is ABSENT else {"initial": initial}
         if where is not True:
@@ -118,7 +121,7 @@ def reduce_rule(ufunc: Any) -> Any:
 def accumulate_rule(ufunc: Any) -> Any:
     """The rule of ``ufunc.accumulate(array, axis, dtype, out)``."""
 
-    def accumulate(array, axis=0, dtype=None, out=None, *, needs=None):  # type: ignore[no-untyped-def]
+    def accumulate(array, axis=0, dtype=None, out=None, *, needs=None):
         refuse_writing(f"{ufunc.__name__}.accumulate", out)
         y = ufunc.accumulate(array, axis=axis, dtype=dtype)
 
@@ -134,7 +137,7 @@ def accumulate_rule(ufunc: Any) -> Any:
 def reduceat_rule(ufunc: Any) -> Any:
     """The rule of ``ufunc.reduceat(array, indices, axis, dtype, out)``."""
 
-    def reduceat(array, indices, axis=0, dtype=None, out=None, *, needs=None):  # type: ignore[no-untyped-def]
+    def reduceat(array, indices, axis=0, dtype=None, out=None, *, needs=None):
         refuse_writing(f"{ufunc.__name__}.reduceat", out)
         y = ufunc.reduceat(array, indices, axis=axis, dtype=dtype)
 
@@ -161,8 +164,8 @@ def given(keywords: dict[str, Any], out: Any) -> dict[str, Any]:
 
 def options(keywords: dict[str, Any]) -> tuple[Any, Any, str]:
     """What the derivative depends on: where, dtype and casting."""
-    where, dtype, casting = (keywords.get(name, DEFAULTS[name]) for name in ("where", "dtype", "casting"))
-    return where, dtype, casting
+    found: dict[str, Any] = {**DEFAULTS, **keywords}
+    return found["where"], found["dtype"], found["casting"]
 
 
 def positional(names: Any) -> list[inspect.Parameter]:
@@ -179,8 +182,7 @@ def signed(function: Any, operands: list[inspect.Parameter]) -> Any:
 
 # Registration
 
-# The ufuncs whose folds have a rule. NumPy 2 computes np.power.reduce and np.arctan2.reduce wrongly on contiguous
-# arrays.
+# The ufuncs whose folds have a rule. NumPy computes np.power.reduce and np.arctan2.reduce of contiguous arrays wrongly.
 FOLDED = (
     *(np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.fmax, np.fmin),
     *(np.logaddexp, np.logaddexp2, np.hypot),
@@ -226,7 +228,9 @@ def add_rules(ufunc: Any) -> None:
         return
     rrule(ufunc.outer, result="fresh", kind="tuple" if ufunc.nout > 1 else "ufunc")(outer_rule(ufunc))
     if ufunc not in FOLDED:
-        refused(*methods[1:], why=NOT_ASSOCIATIVE)
+        for method in methods[1:]:
+            if refusal(method) is None:
+                refused(method, why=NOT_ASSOCIATIVE)
         return
     for key, make in zip(methods[1:], METHODS.values(), strict=True):
         result, kind = RESULTS[key.__name__]

@@ -166,7 +166,7 @@ def _by_value(obj: Any, own: dict[Any, Any], count: int, as_argument: bool) -> A
     """The entries of an object as its cotangent; an argument that is an object has a `Tangent`."""
     if not own:
         return None
-    if isinstance(obj, list | deque):
+    if isinstance(obj, list | tuple | deque):
         return [own.get(i) for i in range(count)]
     return Tangent(type(obj), **own) if as_argument and not isinstance(obj, dict) else own
 

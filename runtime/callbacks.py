@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from adcompiler.runtime.errors import NoRuleError
+from adcompiler.runtime.frozen import frozen
 from adcompiler.runtime.tangents import accumulate, scale
 from adcompiler.runtime.walk import is_constant, part
 
@@ -22,7 +23,7 @@ class Outside(NamedTuple):
     function: Any = None
     arguments: Any = None
 
-    def __add__(self, other: Any) -> Outside:  # type: ignore[override]
+    def __add__(self, other: Any) -> Outside:
         """The sum of two, entry by entry."""
         return Outside(accumulate(self.function, other.function), accumulate(self.arguments, other.arguments))
 
@@ -37,14 +38,15 @@ Pull = Callable[[Any], tuple[tuple[Any, ...], Outside]]
 class Callback:
     """`f(*point, *args)`; `at` gives its value and the function from a cotangent to those of point and outside.
 
-    `args` is a tuple, or the only further argument, as SciPy has it. What is not `wanted` is a constant.
+    `args` is a tuple, or the only further argument, as SciPy has it. What is not `wanted` is a constant. The function
+    and the arguments are as they were when this was made.
     """
 
     def __init__(self, config: Any, f: Any, args: Any = (), wanted: tuple[bool, bool] = (True, True)) -> None:
         self.config = config
-        self.f = f
+        self.f = frozen(f)
         self.single = not isinstance(args, tuple)
-        self.args = (args,) if self.single else args
+        self.args = frozen((args,) if self.single else args)
         self.wanted = wanted
         self.prepared: dict[Any, Any] = {}
 
@@ -77,6 +79,8 @@ def flat(value: Any) -> Any:
 
 def shaped(vector: Any, like: Any) -> Any:
     """A vector as the cotangent of `like`: a number, an array, or a list or tuple (of lists) of numbers."""
+    if type(like) is np.ndarray:
+        return vector if like.shape == vector.shape else np.reshape(vector, like.shape)
     if isinstance(like, list | tuple):
         sizes = [np.size(entry) for entry in like]
         pieces = np.split(vector, np.cumsum(sizes)[:-1])
@@ -88,6 +92,8 @@ def shaped(vector: Any, like: Any) -> Any:
 
 def dense(ct: Any, like: Any) -> Any:
     """A cotangent as an array of the shape of its value, zeros if it is None."""
+    if type(ct) is np.ndarray and ct.shape == np.shape(like):
+        return ct
     return np.zeros(np.shape(like)) if ct is None else np.broadcast_to(np.asarray(ct), np.shape(like))
 
 

@@ -14,8 +14,8 @@ from adcompiler.runtime.moved import (
     extend_items,
     extended,
     given_back,
-    moved,
     position,
+    rearrange,
 )
 
 # --- sequences --------------------------------------------------------------------------------------------
@@ -62,7 +62,7 @@ def append(obj: Any, value: Any) -> tuple[None, Any]:
     """`obj.append(value)`."""
     if getattr(obj, "maxlen", None) is not None and len(obj) == obj.maxlen:
         sources = [*range(1, len(obj)), -1] if obj.maxlen else []
-        return moved(obj, lambda: obj.append(value), sources, (value,))
+        return rearrange(obj, lambda: obj.append(value), sources, (value,))
     obj.append(value)
     return None, (obj, len(obj) - 1)
 
@@ -78,14 +78,14 @@ def append_left(obj: Any, value: Any) -> tuple[None, Any]:
     """`obj.appendleft(value)`."""
     full = obj.maxlen is not None and len(obj) == obj.maxlen
     sources = [-1, *range(len(obj) - full)] if obj.maxlen != 0 else []
-    return moved(obj, lambda: obj.appendleft(value), sources, (value,))
+    return rearrange(obj, lambda: obj.appendleft(value), sources, (value,))
 
 
 def insert(obj: Any, index: Any, value: Any) -> tuple[None, Any]:
     """`obj.insert(index, value)`."""
     sources = list(range(len(obj)))
     sources.insert(index, -1)
-    return moved(obj, lambda: obj.insert(index, value), sources, (value,))
+    return rearrange(obj, lambda: obj.insert(index, value), sources, (value,))
 
 
 def insert_bar(saved: Moved, _: Any, bars: Bars) -> tuple[Any, ...]:
@@ -142,7 +142,7 @@ def _rearranged(obj: Any, name: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
         del marks[obj.index(*args)]
     else:
         getattr(marks, name)(*args)
-    return moved(obj, lambda: getattr(obj, name)(*args), list(marks), ())
+    return rearrange(obj, lambda: getattr(obj, name)(*args), list(marks), ())
 
 
 def remove(obj: Any, value: Any) -> tuple[Any, Any]:
@@ -310,3 +310,5 @@ METHODS: dict[type, dict[str, Operation]] = {
 }
 
 CONTAINER_METHODS = frozenset(name for methods in METHODS.values() for name in methods)
+# Those that write into their container; sets have one of their own.
+WRITERS = frozenset(n for methods in METHODS.values() for n, change in methods.items() if change.stores) | {"add"}

@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import as_array, home_of, like_of, moved_to
 from adcompiler.runtime.shapes import broadcast
 from adcompiler.runtime.tangents import accumulate
 
@@ -57,15 +58,16 @@ def add_item(c: Any, index: int, value: Any) -> Any:
     row = from_items(value, c.shape[1:]) if isinstance(value, list | tuple) else value
     if np.iscomplexobj(row) and c.dtype.kind != "c":
         c = c.astype(complex)
+    c = moved_to(row, c)
     c[index] += row
     return c
 
 
-def owned(c: Any, shape: tuple[int, ...], dtype: type = float) -> Any:
-    """The cotangent `c` (None is zero) as a new array of `shape` that may be added to in place."""
+def owned(c: Any, shape: tuple[int, ...], dtype: type = float, library: Any = np) -> Any:
+    """The cotangent `c` (None is zero) as a new array of `shape` that may be added to in place, in its library."""
     if c is None:
-        return np.zeros(shape, dtype)
-    full = from_items(c, shape) if isinstance(c, list | tuple) else np.array(broadcast(c, shape))
+        return library.zeros(shape, dtype)
+    full = from_items(c, shape) if isinstance(c, list | tuple) else home_of(c).array(broadcast(c, shape))
     wide = full.dtype.kind == "c" or (full.dtype.kind == "f" and dtype is not complex)
     return full if wide else full.astype(dtype)
 
@@ -75,8 +77,9 @@ def from_items(items: Any, shape: tuple[int, ...] | None) -> Any:
     if shape is None:
         return items
     rows = [from_items(row, shape[1:]) if isinstance(row, list | tuple) else row for row in items]
-    present = [np.asarray(row) for row in rows if row is not None]
-    out = np.zeros(shape, np.result_type(float, *present) if any(p.dtype.kind == "c" for p in present) else float)
+    present = [as_array(row) for row in rows if row is not None]
+    dtype = np.result_type(float, *present) if any(p.dtype.kind == "c" for p in present) else float
+    out = home_of(present).zeros(shape, dtype)
     for i, row in enumerate(rows):
         if row is not None:
             out[i] = row
@@ -85,7 +88,7 @@ def from_items(items: Any, shape: tuple[int, ...] | None) -> Any:
 
 def snapshot(x: Any) -> Any:
     """The value of `x` as it is now: arrays and containers are copied, numbers are immutable."""
-    if isinstance(x, np.ndarray):
+    if isinstance(x, np.ndarray) or like_of(x) is not None:
         return x.copy()
     if type(x) in (list, tuple, set):
         return type(x)([snapshot(item) for item in x])

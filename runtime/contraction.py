@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import eye, like_of, ones
 from adcompiler.runtime.shapes import Shape, fit, ndim, shape
 
 # Above this many multiplications it pays to search for an order of contraction, and to use matrix products.
@@ -72,7 +73,7 @@ def _operand_bar(c: Any, position: int, terms: list[str], out: str, operands: Se
     factors = [np.conj(operand) for i, operand in enumerate(operands) if i != position]
     if out:
         named, factors = [out, *named], [c, *factors]
-    named, factors, target = _complete(named, factors, term, lengths)
+    named, factors, target = _complete(named, factors, term, lengths, like_of(c, *factors))
     if not factors:
         return c
     loops = math.prod(dict(pair for name, f in zip(named, factors, strict=True) for pair in _sizes(name, f)).values())
@@ -81,16 +82,18 @@ def _operand_bar(c: Any, position: int, terms: list[str], out: str, operands: Se
     return fit(product if out else c * product, lengths)
 
 
-def _complete(named: list[str], factors: list[Any], term: str, lengths: Shape) -> tuple[list[str], list[Any], str]:
+def _complete(
+    named: list[str], factors: list[Any], term: str, lengths: Shape, like: Any
+) -> tuple[list[str], list[Any], str]:
     """Factors that make `term` a possible result: ones for axes that were only summed, a unit matrix for a diagonal."""
     free = (letter for letter in string.ascii_letters if letter not in "".join([*named, term]))
     target = ""
     for letter, n in zip(term, lengths, strict=True):
         if letter in target:
             again = next(free)
-            named, factors, letter = [*named, letter + again], [*factors, np.eye(n, dtype=bool)], again
+            named, factors, letter = [*named, letter + again], [*factors, eye(n, bool, like)], again
         elif not any(letter in name for name in named):
-            named, factors = [*named, letter], [*factors, np.ones(n, bool)]
+            named, factors = [*named, letter], [*factors, ones((n,), bool, like)]
         target += letter
     return named, factors, target
 

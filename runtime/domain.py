@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections import deque
 from typing import Any
 
@@ -15,6 +16,21 @@ def foreign_module(function: Any) -> bool:
     """Whether a function belongs to a library whose source is never read."""
     root = (getattr(function, "__module__", None) or "").split(".")[0]
     return root in ("numpy", "scipy", "cupy", "cupyx", "adcompiler", "functools")
+
+
+def unwrapped(f: Any) -> Any:
+    """The function that is differentiated in the place of `f`, which `differentiable` or `cupy.fuse` may have made."""
+    cls = type(f)
+    if cls.__module__ == "cupy._core.fusion":
+        return f.func
+    return f.__adcompiler_function__ if hasattr(cls, "__adcompiler_function__") else f
+
+
+def array_member(name: str) -> Any:
+    """The method or attribute `name` of arrays: NumPy's, or else CuPy's; None if there is none."""
+    cupy = sys.modules.get("cupy")
+    found = getattr(np.ndarray, name, None)
+    return found if found is not None or cupy is None else getattr(cupy.ndarray, name, None)
 
 
 def is_domain(value: Any) -> bool:

@@ -9,28 +9,45 @@ from __future__ import annotations
 import functools
 import operator
 import types
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.containers import one_item
-from adcompiler.runtime.domain import NUMBERS, foreign_module, gives_way, is_domain, is_plain_container
+from adcompiler.runtime.domain import (
+    NUMBERS,
+    array_member,
+    foreign_module,
+    gives_way,
+    is_domain,
+    is_plain_container,
+    unwrapped,
+)
 from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.members import (
     ABSENT,
     has_plain_fields,
     is_constant_of_class,
     is_field,
+    is_item_as_attribute,
     is_named_tuple,
     member,
 )
 from adcompiler.runtime.missing import no_rule, refused_call
-from adcompiler.runtime.moves import moved
-from adcompiler.runtime.ruling import aligned, first_that_takes, options_of
-from adcompiler.runtime.tangents import Thunk
+from adcompiler.runtime.resolved import (
+    Resolved,
+    caller,
+    container_method,
+    from_object,
+    item_of,
+    load_attribute,
+    moving,
+    plain,
+    without_owner,
+)
+from adcompiler.runtime.ruling import aligned, cotangents_of, first_that_takes, options_of, value_and_pullback
 from adcompiler.runtime.text import CARRIERS, TEXT, makes_text, refuse_text
+from adcompiler.runtime.walk import is_array
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
 _lookup: Callable[[Any, tuple[type, ...]], tuple[Any, ...]]
@@ -39,8 +56,6 @@ _refusal: Callable[[Any], str | None]
 _compile: Callable[..., Any]
 
 _ARITHMETIC = (operator.add, operator.mul, operator.sub, operator.truediv, operator.mod, operator.pow, operator.matmul)
-# Functions that call a closure or partial, by its code or type.
-_callers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 AUGMENTED = {
     operator.iadd: operator.add, operator.isub: operator.sub, operator.imul: operator.mul,
     operator.itruediv: operator.truediv, operator.ipow: operator.pow, operator.imatmul: operator.matmul,
@@ -62,24 +77,6 @@ def connect(lookup: Any, is_inert: Any, refusal: Any, compile_: Any) -> None:
     _lookup, _is_inert, _refusal, _compile = lookup, is_inert, refusal, compile_
 
 
-class Resolved:
-    """A callable with its derivative, for one call."""
-
-    __slots__ = ("backward", "forward", "ruled", "source")
-
-    def __init__(
-        self,
-        forward: Callable[..., Any],
-        backward: Callable[..., Any],
-        source: Any = None,
-        ruled: bool = False,
-    ) -> None:
-        self.forward = forward
-        self.backward = backward
-        self.source = source  # of a function with source: itself, what is wanted, and its first arguments
-        self.ruled = ruled  # a rule keeps what it is given, and gives new values
-
-
 def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:  # noqa: C901  one case per callable
     """The derivative of `f(*args, **kwargs)`.
 
@@ -88,8 +85,8 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
     """
     count = 1 + len(args) + len(kwargs)
     if not any(wanted):
-        return _plain(f, count)
-    f = getattr(f, "__adcompiler_function__", f)
+        return plain(f, count)
+    f = unwrapped(f)
     if f is getattr:
         return _attribute(*args)
     for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
@@ -97,30 +94,32 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
             _check_tangible(value)
     owner = getattr(f, "__self__", None)
     if isinstance(f, types.BuiltinMethodType) and isinstance(owner, TEXT):
-        return _plain(f, count)  # text that is made of text
-    if isinstance(f, types.BuiltinMethodType) and isinstance(owner, np.ndarray | np.generic):
-        key = getattr(np.ndarray, f.__name__, f)
-        return _without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
+        return plain(f, count)  # text that is made of text
+    if isinstance(f, types.BuiltinMethodType) and is_array(owner):
+        key = array_member(f.__name__) or f
+        return without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
     if isinstance(f, types.BuiltinMethodType) and type(owner) in (list, tuple, dict):
-        found = _method(owner, f.__name__, wanted)
+        found = container_method(owner, f.__name__, wanted)
         if found is not None:
-            return _without_owner(found, owner)
+            return without_owner(found, owner)
     if isinstance(f, types.BuiltinMethodType) and not isinstance(owner, types.ModuleType):
         key = getattr(type(owner), f.__name__, None)  # of an object that is written in C
         if _lookup(key, ()):
-            return _without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
+            return without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
     if isinstance(f, types.MethodType):
-        return _without_owner(_by_key(f.__func__, wanted, (owner, *args), kwargs), owner)
+        return without_owner(_by_key(f.__func__, wanted, (owner, *args), kwargs), owner)
     if not _lookup(f, ()) and not _is_inert(f):
         called = member(type(f), "__call__")
         if _lookup(called, ()):
-            return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
+            return without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
         if has_plain_fields(type(f)) and isinstance(called, types.FunctionType) and not foreign_module(called):
-            return _without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
+            return without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
+        if _refusal(called):
+            raise no_rule(called, [], _refusal(called))
         captures = isinstance(f, types.FunctionType) and not all(map(_is_constant, f.__closure__ or ()))
         made = isinstance(f, type) and has_plain_fields(f)
         if (captures and wanted[0]) or made or isinstance(f, functools.partial):
-            return _without_owner(_by_source(caller(f, bool(kwargs)), wanted, (f, *args), kwargs), f)
+            return without_owner(_by_source(caller(f, bool(kwargs)), wanted, (f, *args), kwargs), f)
     inner = _by_key(f, wanted[1:], args, kwargs)
     return Resolved(
         inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)), inner.source, inner.ruled
@@ -150,44 +149,35 @@ def resolve_value(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -
     return Resolved(found.forward, backward)
 
 
-def caller(f: Any, named: bool) -> Any:
-    """A function that calls what it is given first; one for each body, since each is compiled for itself."""
-    holders = _callers.setdefault(f if isinstance(f, type) else getattr(f, "__code__", type(f)), {})
-    if named not in holders:
-        holders[named] = types.FunctionType((_call_named if named else _call).__code__, globals(), "call")
-    return holders[named]
-
-
-def _call(f: Any, /, *args: Any) -> Any:
-    return f(*args)
-
-
-def _call_named(f: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return f(*args, **kwargs)
-
-
 def _attribute(obj: Any, name: str) -> Resolved:
     """The derivative of `getattr(obj, name)`; the field's cotangent is the object's with that one entry."""
     cls = type(obj)
     if is_named_tuple(cls) and name in cls._fields:
-        inner = _item(obj)
+        inner = item_of(obj)
         position = cls._fields.index(name)
         return Resolved(
             lambda obj, name: inner.forward(obj, position), lambda saved, y_bar: (None, *inner.backward(saved, y_bar))
         )
-    if isinstance(obj, np.ndarray | np.generic | float | complex):
-        return _from_object(_by_key(getattr(np.ndarray, name, None), (True,), (obj,), {}))
+    if isinstance(obj, float | complex) or is_array(obj):
+        key = array_member(name)
+        if _is_inert(key):
+            return plain(getattr, 3)
+        # A method that is read has the cotangent of its array.
+        loaded = Resolved(load_attribute, lambda saved, y_bar: (None, y_bar, None))
+        return loaded if callable(key) else from_object(_by_key(key, (True,), (obj,), {}))
     found = member(cls, name)
-    if found is ABSENT and isinstance(obj, dict) and is_plain_container(obj) and getattr(obj, name) is obj.get(name):
-        return Resolved(_load, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))
+    if is_item_as_attribute(obj, name, found):
+        return Resolved(load_attribute, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))
     if not has_plain_fields(cls):
         raise no_rule(getattr, [obj])
     if is_field(obj, name):
-        return Resolved(_load, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))
+        return Resolved(load_attribute, lambda saved, y_bar: (None, None if y_bar is None else {name: y_bar}, None))
     if isinstance(found, property) and found.fget is not None:
-        return _from_object(_by_key(found.fget, (True,), (obj,), {}))
+        return from_object(_by_key(found.fget, (True,), (obj,), {}))
     if isinstance(found, types.FunctionType):
-        return Resolved(_load, lambda saved, y_bar: (None, None if y_bar is None else y_bar.get("__self__"), None))
+        return Resolved(
+            load_attribute, lambda saved, y_bar: (None, None if y_bar is None else y_bar.get("__self__"), None)
+        )
     if found is ABSENT or isinstance(found, staticmethod | classmethod) or is_constant_of_class(found):
         return _plain_attribute(obj, name, member(cls, "__getattr__") if found is ABSENT else ABSENT)
     raise UnsupportedSyntaxError(
@@ -199,20 +189,9 @@ def _attribute(obj: Any, name: str) -> Resolved:
 def _plain_attribute(obj: Any, name: str, computed: Any) -> Resolved:
     """An attribute of the class, or what `__getattr__` computes."""
     if computed is ABSENT:
-        return _plain(getattr, 3)
+        return plain(getattr, 3)
     inner = _by_key(computed, (True, False), (obj, name), {})
     return Resolved(inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)))
-
-
-def _load(obj: Any, name: str) -> Any:
-    return getattr(obj, name), None
-
-
-def _from_object(inner: Resolved) -> Resolved:
-    """What is computed from an object alone, as `getattr(obj, name)`."""
-    return Resolved(
-        lambda obj, name: inner.forward(obj), lambda saved, y_bar: (None, *inner.backward(saved, y_bar), None)
-    )
 
 
 def _check_tangible(value: Any) -> None:
@@ -259,15 +238,6 @@ def _is_inert_default(value: Any, seen: tuple[Any, ...] = ()) -> bool:
     return value is None or isinstance(value, (int, str, bytes, np.integer, *_OPAQUE))
 
 
-def _plain(f: Any, count: int) -> Resolved:
-    return Resolved(lambda *args, **kwargs: (f(*args, **kwargs), None), lambda saved, y_bar: (None,) * count)
-
-
-def _without_owner(inner: Resolved, owner: Any) -> Resolved:
-    source = None if inner.source is None else (*inner.source[:2], (owner, *inner.source[2]))
-    return Resolved(lambda *args, **kwargs: inner.forward(owner, *args, **kwargs), inner.backward, source, inner.ruled)
-
-
 def _by_key(  # noqa: C901  one case per operation
     key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Resolved:
@@ -282,15 +252,15 @@ def _by_key(  # noqa: C901  one case per operation
         key = AUGMENTED[key] if member(type(args[0]), f"__{key.__name__}__") is ABSENT or is_domain(args[0]) else key
     if (key in _JOINING and any(isinstance(a, list | tuple | dict) for a in args)) or key in (list, tuple, dict):
         roles = "p" if key is dict else "s"
-        return _moving(key, "".join(roles if on else "-" for on in wanted[: len(args)]), len(kwargs))
+        return moving(key, "".join(roles if on else "-" for on in wanted[: len(args)]), len(kwargs))
     declared = _is_inert(key)
     if declared or makes_text(key, args):
         if declared and declared.kind not in CARRIERS:
             refuse_text(key, wanted, args, kwargs)
-        return _plain(key, count)
+        return plain(key, count)
     refuse_text(key, wanted, args, kwargs)
     if key is operator.getitem and is_plain_container(args[0]):
-        return _item(args[0])
+        return item_of(args[0])
     if key in _ARITHMETIC and any(isinstance(a, list | tuple | dict | str) for a in args):
         raise UnsupportedSyntaxError(
             f"the operator {key.__name__} on containers has no derivative yet\nCombine the items one by one."
@@ -308,50 +278,6 @@ def _by_key(  # noqa: C901  one case per operation
     if isinstance(key, types.FunctionType) and not foreign_module(key):
         return _by_source(key, wanted, args, kwargs)
     raise no_rule(key, foreign, _refusal(key))
-
-
-def _moving(function: Any, roles: str, named: int = 0) -> Resolved:
-    """An operation that only moves what containers hold; keywords are moved themselves."""
-
-    def forward(*args: Any, **kwargs: Any) -> Any:
-        count, names = len(args), tuple(kwargs)
-
-        def run(*operands: Any) -> Any:
-            return function(*operands[:count], **dict(zip(names, operands[count:], strict=True)))
-
-        return moved(run, roles + "v" * named, *args, *kwargs.values())
-
-    return Resolved(forward, lambda back, y_bar: back(y_bar))
-
-
-def _method(owner: Any, name: str, wanted: tuple[bool, ...]) -> Resolved | None:
-    """A method of a container that only reads it."""
-    roles = {"copy": "s", "get": "s-v", "items": "s", "values": "s", "keys": "s"}.get(name)
-    if roles is None or ((name in ("items", "values", "keys", "get")) != isinstance(owner, dict) and name != "copy"):
-        return None
-    if name in ("items", "values"):
-        return _moving(lambda d: list(getattr(d, name)()), "s")
-    roles = "".join(r if on else "-" for r, on in zip(roles, wanted, strict=False))
-    return _moving(lambda d, *args: getattr(d, name)(*args), roles)
-
-
-def _item(container: Any) -> Resolved:
-    """An item of a container: its cotangent is the container's with that one entry."""
-
-    def forward(container: Any, key: Any) -> Any:
-        return container[key], key
-
-    def backward(key: Any, y_bar: Any) -> Any:
-        if isinstance(container, dict):
-            return {key: y_bar}, None
-        if isinstance(key, slice):
-            entries: list[Any] = [None] * len(container)
-            entries[key] = y_bar if y_bar is not None else [None] * len(entries[key])
-        else:
-            entries = one_item(len(container), key, y_bar)
-        return entries, None
-
-    return Resolved(forward, backward)
 
 
 def _overload(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...]) -> Resolved | None:
@@ -401,8 +327,8 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
                 raise refused_call(key, error) from None
             found = rule.function(*bound.args, **bound.kwargs, **options_of(rule, wanted, args, kwargs, resolve_value))
             if found is not NotImplemented:
-                y, pullback = found
-                return y, (pullback, rule.signature, args, kwargs)
+                y, pullback = value_and_pullback(rule, found)
+                return y, (pullback, rule, args, kwargs)
         if isinstance(key, types.FunctionType) and not foreign_module(key):
             source = _by_source(key, wanted, args, kwargs)
             y, saved = source.forward(*args, **kwargs)
@@ -410,15 +336,12 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
         raise no_rule(key, [])
 
     def backward(saved: Any, y_bar: Any) -> Any:
-        pullback, signature, args, kwargs = saved
+        pullback, rule, args, kwargs = saved
         if y_bar is None:
             return (None,) * len(wanted)
-        if signature is None:
+        if rule is None:
             return pullback(args, y_bar)
-        cotangents = pullback(y_bar)
-        if isinstance(cotangents, Thunk):
-            cotangents = cotangents.value()
-        return aligned(signature, cotangents, wanted, args, kwargs)
+        return aligned(rule.signature, cotangents_of(rule, pullback, y_bar), wanted, args, kwargs)
 
     return Resolved(forward, backward, ruled=True)
 

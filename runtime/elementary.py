@@ -15,6 +15,9 @@ _NUMBERS = (float, complex, int, np.generic)
 
 # Number of elements up to which counting costs less than a reduction.
 _SMALL = 1024
+# Number of elements above which OpenBLAS may use several threads for an inner product: on a machine that is busy they
+# wait for each other for hundreds of times what it takes.
+_ONE_THREAD = 10_000
 
 
 # Tests
@@ -23,10 +26,12 @@ _SMALL = 1024
 def is_finite(x: Any) -> bool:
     """Whether every element of `x` is finite.
 
-    One pass that raises no floating-point flag. It may say no if the sum of squares overflows, and says no for an
-    array on a device, which would have to be waited for: the guarded forms are right in any case.
+    It raises no floating-point flag. It may say no if the sum of squares overflows, and says no for an array on a
+    device, which would have to be waited for: the guarded forms are right in any case.
     """
     if type(x) is np.ndarray:
+        if x.size > _ONE_THREAD and x.dtype.kind in "fc":
+            return bool(np.isfinite(x).all())
         flat = x if x.size <= _SMALL else x.ravel("K")
         return cmath.isfinite(np.vdot(flat, flat))
     return isinstance(x, _NUMBERS) and cmath.isfinite(x)

@@ -5,7 +5,8 @@ class DifferentiationError(Exception):
     """The function cannot be differentiated, and no number was made up instead.
 
     The message says what was met, where (the user's file, line and source text), why it is not supported, and one
-    concrete next step. Exceptions that the user's own code raises are never wrapped in this class.
+    concrete next step. Exceptions that the user's own code raises are never wrapped in this class; a TypeError in the
+    pullback of a rule is the cause of one that names the rule.
     """
 
     origin: object = None  # the place in the user's file (adcompiler.errors.Origin), where it is known
@@ -37,3 +38,7 @@ class PullbackConsumedError(DifferentiationError):
 
 class TangentError(DifferentiationError, TypeError):
     """A derivative was asked for, or given, where its type has no meaning (of an int, of a wrong structure)."""
+
+
+for _error in [DifferentiationError, *DifferentiationError.__subclasses__()]:
+    _error.__module__ = "adcompiler"  # where users find them, and how tracebacks call them

@@ -15,7 +15,9 @@ import numpy as np
 from adcompiler.runtime.elementary import divide_singular, multiply_strong
 from adcompiler.runtime.guarded import masked, masked_out
 from adcompiler.runtime.reduction import cumprod_bar, product_of_others, reverse_cumsum
-from adcompiler.runtime.shapes import Axis, Shape, broadcast
+from adcompiler.runtime.scatter import add_at
+from adcompiler.runtime.shapes import Axis, Shape, broadcast, zeros
+from adcompiler.runtime.tangents import unthunk
 from adcompiler.runtime.ufuncs import Plain, as_given
 
 Total = Callable[[Any], Any]
@@ -28,18 +30,17 @@ def reduce_bars(
 
     `initial` is Ellipsis or None if there is none; else it is taken as a first entry of every row.
     """
-    kind = np.asarray(y).dtype
-    if kind.kind not in "fc":
+    if y.dtype.kind not in "fc":
         return None, None
-    array = np.asarray(array)
+    array = _array(array)
     axes = _axes(axis, array.ndim)
-    rows, lead = _rows(array.astype(kind), axes), _lead(array.shape, axes)
+    rows, lead = _rows(array.astype(y.dtype), axes), _lead(array.shape, axes)
     chosen = None if mask is True else _rows(np.broadcast_to(mask, array.shape), axes)
     starts = initial is not None and initial is not ...
     if starts:
-        first = np.full((*lead, 1), initial, kind)
+        first = zeros((*lead, 1), rows) + y.dtype.type(initial)
         rows = np.concatenate([first, rows], axis=-1)
-        chosen = chosen if chosen is None else np.concatenate([np.ones(first.shape, bool), chosen], axis=-1)
+        chosen = chosen if chosen is None else np.concatenate([np.ones_like(first, bool), chosen], axis=-1)
     c, y = broadcast(y_bar, np.shape(y)).reshape((*lead, 1)), np.reshape(y, (*lead, 1))
     with np.errstate(all="ignore"):
         bars = _group_bars(plain, ufunc, c, rows, y, chosen)
@@ -57,7 +58,7 @@ def _group_bars(plain: Plain, ufunc: Any, c: Any, rows: Any, y: Any, chosen: Any
     elif ufunc is np.subtract:
         bars = np.where(np.arange(rows.shape[-1]) == 0, c, -c)
     elif ufunc in _CLOSED:
-        counted = np.ones(rows.shape, bool) if chosen is None else chosen
+        counted = np.ones_like(rows, bool) if chosen is None else chosen
         bars = _CLOSED[ufunc](c, rows, y, counted, lambda z: z.sum(axis=-1, keepdims=True, dtype=rows.dtype))
     else:
         last = np.arange(rows.shape[-1]) == rows.shape[-1] - 1
@@ -86,10 +87,10 @@ def _extremum_bars(c: Any, x: Any, y: Any, chosen: Any, total: Total) -> Any:
 
 def _log_bars(exp: Any) -> Callable[..., Any]:
     def bars(c: Any, x: Any, y: Any, chosen: Any, total: Total) -> Any:
-        """``exp(x - y)``, and equal parts where the sum is infinite or 0."""
+        """The shares of `exp(x)` in their sum, and equal parts of what attains it where that is infinite or 0."""
         hit = np.equal(x, y) & chosen
-        weight = np.where(np.isinf(y), hit / total(hit), exp(x - y))
-        return multiply_strong(c, np.where(np.isinf(y) & ~hit, 0, weight))
+        share = np.where(chosen, np.where(np.isinf(y), hit, exp(x - y)), 0)
+        return multiply_strong(c, share / total(share))
 
     return bars
 
@@ -109,17 +110,18 @@ _CLOSED: dict[Any, Callable[..., Any]] = {
 def fold_bars(plain: Plain, c: Any, rows: Any, chosen: Any = None) -> Any:
     """The cotangents of `rows`, where ``s[0] = rows[0]``, ``s[i] = f(s[i - 1], rows[i])``, and `c` is that of all s."""
     count = rows.shape[-1]
-    steps, s = [], rows[..., 0] if count else None
+    steps: list[Any] = []
+    s: Any = rows[..., 0] if count else None
     for i in range(1, count):
         y, pullback = plain(s, rows[..., i])
-        s = y if chosen is None else np.where(chosen[..., i], y, s)[()]
+        s = y if chosen is None else np.where(chosen[..., i], y, s)
         steps.append(pullback)
-    bars = np.zeros(rows.shape, np.result_type(c, rows))
+    bars = np.zeros_like(rows, np.result_type(c, rows))
     s_bar = 0
     for i in range(count - 1, 0, -1):
         s_bar = s_bar + c[..., i]
         on = True if chosen is None else chosen[..., i]
-        before, entry = (masked(bar, on) for bar in steps[i - 1](masked(s_bar, on)))
+        before, entry = (masked(unthunk(bar), on) for bar in steps[i - 1](masked(s_bar, on)))
         bars[..., i] = entry
         s_bar = before if chosen is None else before + masked_out(s_bar, on)
     if count:
@@ -134,7 +136,7 @@ def accumulate_bar(plain: Plain, ufunc: Any, array: Any, y: Any, y_bar: Any, axi
     """The cotangent of `array` in ``y = ufunc.accumulate(array, axis)``."""
     if y.dtype.kind not in "fc":
         return None
-    array = np.asarray(array)
+    array = _array(array)
     with np.errstate(all="ignore"):
         x, values, c = (np.moveaxis(v, axis, -1) for v in (array.astype(y.dtype), y, broadcast(y_bar, y.shape)))
         form = _RUNNING.get(ufunc)
@@ -159,10 +161,10 @@ def _running_extremum(c: Any, x: Any, y: Any) -> Any:
     cotangents are collected; without ties a run has one such entry, at its beginning.
     """
     if not x.size:
-        return np.zeros(x.shape, c.dtype)
+        return zeros(x.shape, c)
     hit = np.equal(x, y) | ((x != x) & (y != y))
     same = np.equal(y[..., 1:], y[..., :-1]) | ((y[..., 1:] != y[..., 1:]) & (y[..., :-1] != y[..., :-1]))
-    begins = np.concatenate([np.ones((*y.shape[:-1], 1), bool), ~same], axis=-1).ravel()
+    begins = np.concatenate([np.ones_like(y[..., :1], bool), ~same], axis=-1).ravel()
     hits = np.flatnonzero(hit | begins.reshape(hit.shape))
     sums = np.add.reduceat(c.ravel(), hits)
     runs = np.flatnonzero(begins[hits])
@@ -172,7 +174,7 @@ def _running_extremum(c: Any, x: Any, y: Any) -> Any:
         shares = sums / (rank + 1).astype(np.real(sums).dtype)
         later = np.append(np.cumsum(shares[::-1])[::-1], 0)
         sums = later[:-1] - later[np.repeat(runs + lengths, lengths)]
-    bar = np.zeros(x.size, c.dtype)
+    bar = zeros((x.size,), c)
     bar[hits] = sums
     return bar.reshape(x.shape)
 
@@ -193,11 +195,11 @@ def reduceat_bar(plain: Plain, ufunc: Any, array: Any, indices: Any, y: Any, y_b
     """The cotangent of `array` in ``y = ufunc.reduceat(array, indices, axis)``."""
     if y.dtype.kind not in "fc":
         return None
-    array = np.asarray(array)
+    array = _array(array)
     x, values, c = (np.moveaxis(v, axis, -1) for v in (array.astype(y.dtype), y, broadcast(y_bar, y.shape)))
     starts = np.asarray(indices, np.intp)
     if not starts.size:
-        return as_given(np.zeros(array.shape), array)
+        return as_given(zeros(array.shape, array), array)
     ends = np.append(starts[1:], x.shape[-1])
     lengths = np.maximum(ends - starts, 1)  # an index that is not below the next one stands for its own entry
     offsets = np.cumsum(lengths) - lengths
@@ -206,7 +208,7 @@ def reduceat_bar(plain: Plain, ufunc: Any, array: Any, indices: Any, y: Any, y_b
     with np.errstate(all="ignore"):
         if ufunc in _CLOSED:
             spread = [np.repeat(v, lengths, axis=-1) for v in (c, values)]
-            chosen = np.ones(entries.shape, bool)
+            chosen = np.ones_like(entries, bool)
             bars = _CLOSED[ufunc](
                 spread[0], entries, spread[1], chosen, lambda z: _totals(z, offsets, lengths, x.dtype)
             )
@@ -215,8 +217,11 @@ def reduceat_bar(plain: Plain, ufunc: Any, array: Any, indices: Any, y: Any, y_b
             each = enumerate(groups)
             parts = [_group_bars(plain, ufunc, c[..., i, None], g, values[..., i, None], None) for i, g in each]
             bars = np.concatenate(parts, axis=-1)
-        bar = np.zeros(x.shape, bars.dtype)
-        np.add.at(bar, (..., positions), bars)
+        bar = zeros(x.shape, bars)
+        if (starts[1:] > starts[:-1]).all():
+            bar[..., positions] = bars
+        else:
+            add_at(bar, (..., positions), bars)
         return as_given(np.moveaxis(bar, -1, axis), array)
 
 
@@ -225,6 +230,11 @@ def _totals(z: Any, offsets: Any, lengths: Any, dtype: Any) -> Any:
 
 
 # Rows
+
+
+def _array(x: Any) -> Any:
+    """`x` itself if it is an array or a NumPy scalar; else an array of it."""
+    return x if hasattr(x, "dtype") else np.asarray(x)
 
 
 def _axes(axis: Axis, rank: int) -> tuple[int, ...]:

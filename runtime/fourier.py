@@ -4,7 +4,7 @@ the other direction, scaled the other way, and cut or filled with zeros to the l
 Briggs and Henson (1995), "The DFT: an owner's manual for the discrete Fourier transform", chapters 2 and 4.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ import numpy as np
 from adcompiler.runtime.shapes import Shape, conj, real, zeros
 
 # The scaling that makes the transform in the other direction the adjoint.
-_OTHER_NORM = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
+_OTHER_NORM: dict[Any, Any] = {None: "forward", "backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 # (axis, length before the transform, length that is transformed)
 Step = tuple[int, int, int]
@@ -140,3 +140,10 @@ def _steps(a_shape: Shape, s: Any, axes: Any) -> list[Step]:
 
 def _same_axis(a: int, b: int, a_shape: Shape) -> bool:
     return a % len(a_shape) == b % len(a_shape)
+
+
+def over_axes(c: Any, x_shape: Shape, s: Any, axes: Any, transposed: Callable[[Any, int], Any]) -> Any:
+    """The cotangent of `x` for a transform made along one axis after another, given its transpose along one."""
+    for axis, before, _ in reversed(_steps(x_shape, s, axes)):
+        c = resize(transposed(c, axis), before, axis)
+    return c

@@ -7,7 +7,7 @@ import numpy as np
 
 from adcompiler.runtime.reduction import diff_bar
 from adcompiler.runtime.scatter import scatter
-from adcompiler.runtime.shapes import conj, dtype_of, shape, size
+from adcompiler.runtime.shapes import conj, dtype_of, shape, size, zeros
 from adcompiler.runtime.special import bessel_i1
 
 # Linear interpolation
@@ -69,7 +69,7 @@ class Interpolation:
     def _points_bar(self, y_bar: Any) -> Any:
         """Each end of an interval moves the line in proportion to its weight."""
         if self.slopes is None:
-            return np.zeros(1)
+            return zeros((1,), y_bar)
         inside = np.where(self.low | self.high, 0.0, np.real(y_bar * conj(self.slopes[self.interval])))
         bar = scatter(-inside * (1 - self.weight), self.interval, (self.count,))
         return bar + scatter(-inside * self.weight, self.interval + 1, (self.count,))
@@ -82,7 +82,7 @@ class Interpolation:
         """With a period the first and last samples are repeated at the other end, and all were sorted."""
         if self.order is None:
             return bar
-        inner = np.array(bar[1:-1])
+        inner = bar[1:-1].copy()
         inner[-1] += bar[0]
         inner[0] += bar[-1]
         return scatter(inner, self.order, shape(inner))
@@ -99,20 +99,26 @@ def outside_bar(y_bar: Any, outside: Any) -> Any:
 def quotients(f: Any, axis: int, spacing: Any) -> tuple[Any, Any]:
     """The widths between neighbours along an axis (to be broadcast), and the slopes there."""
     number = np.real(np.zeros((), dtype_of(f))).dtype if dtype_of(f).kind in "fc" else np.float64
-    widths = np.diff(spacing).astype(number) if np.ndim(spacing) else np.full(shape(f)[axis] - 1, spacing, number)
+    widths = (
+        np.diff(spacing).astype(number)
+        if np.ndim(spacing)
+        else np.full_like(f, spacing, number, shape=(shape(f)[axis] - 1,))
+    )
     widths = widths.reshape((-1,) + (1,) * (np.ndim(f) - 1 - axis))
     return widths, np.diff(f, axis=axis) / widths
 
 
-def gradient_bars(g: Any, y: Any, f: Any, axis: int, spacing: Any, edge_order: int) -> tuple[Any, Any]:
-    """The cotangents of `f` and of the spacing for ``y = np.gradient(f, spacing, axis=axis)``.
+def gradient_bars(
+    g: Any, y: Any, f: Any, axis: int, spacing: Any, edge_order: int, needs_spacing: bool
+) -> tuple[Any, Any]:
+    """The cotangents of `f` and, if it needs one, of the spacing for ``y = np.gradient(f, spacing, axis=axis)``.
 
     Inside, y is the mean of the slopes on both sides, each weighed with the width on the other side; at an edge it is
     the slope there, with `edge_order` 2 extrapolated from the two next to it.
     """
     widths, slopes = quotients(f, axis, spacing)
-    slopes_bar = np.zeros(shape(slopes), np.result_type(g, slopes))
-    widths_bar = np.zeros(shape(slopes), slopes_bar.dtype)
+    slopes_bar = np.zeros_like(slopes, np.result_type(g, slopes))
+    widths_bar = np.zeros_like(slopes_bar)
 
     def at(start: int | None, stop: int | None) -> tuple[slice, ...]:
         return (*(slice(None) for _ in range(axis)), slice(start, stop))
@@ -124,8 +130,9 @@ def gradient_bars(g: Any, y: Any, f: Any, axis: int, spacing: Any, edge_order: i
     both = width(None, -1) + width(1, None)
     slopes_bar[before] += inner * (width(1, None) / both)
     slopes_bar[behind] += inner * (width(None, -1) / both)
-    widths_bar[behind] += inner * conj(slopes[before] - y[at(1, -1)]) / both
-    widths_bar[before] += inner * conj(slopes[behind] - y[at(1, -1)]) / both
+    if needs_spacing:
+        widths_bar[behind] += inner * conj(slopes[before] - y[at(1, -1)]) / both
+        widths_bar[before] += inner * conj(slopes[behind] - y[at(1, -1)]) / both
     for edge, next_, end in ((at(None, 1), at(1, 2), at(None, 1)), (at(-1, None), at(-2, -1), at(-1, None))):
         slopes_bar[edge] += g[end]
         if edge_order == 2:
@@ -135,8 +142,10 @@ def gradient_bars(g: Any, y: Any, f: Any, axis: int, spacing: Any, edge_order: i
             slopes_bar[next_] -= g[end] * (w / (w + v))
             widths_bar[edge] += g[end] * conj(step) * (v / (w + v) ** 2)
             widths_bar[next_] -= g[end] * conj(step) * (w / (w + v) ** 2)
-    widths_bar -= slopes_bar * conj(slopes) / widths
-    return diff_bar(slopes_bar / widths, shape(f), 1, axis), _spacing_bar(widths_bar, axis, spacing)
+    f_bar = diff_bar(slopes_bar / widths, shape(f), 1, axis)
+    if not needs_spacing:
+        return f_bar, None
+    return f_bar, _spacing_bar(widths_bar - slopes_bar * conj(slopes) / widths, axis, spacing)
 
 
 def _spacing_bar(widths_bar: Any, axis: int, spacing: Any) -> Any:
@@ -169,7 +178,7 @@ def full_of(y_bar: Any, n: int, m: int, mode: Any, from_behind: bool = False) ->
     """
     short = min(n, m) - 1
     start = {"full": 0, "same": short - short // 2 if from_behind else short // 2, "valid": short}[_mode(mode)]
-    full = np.zeros(n + m - 1, y_bar.dtype)
+    full = zeros((n + m - 1,), y_bar)
     full[start : start + size(y_bar)] = y_bar
     return full
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.elementary import can_divide, divide_singular, divide_strong, is_finite, multiply_strong
 from adcompiler.runtime.shapes import conj, zeros
 
@@ -23,12 +24,12 @@ def _quiet() -> np.errstate:
 
 
 def _all_positive(s: Any) -> bool:
-    """Whether every entry is real and above 0, which a nan is not."""
+    """Whether every entry is real and above 0, which a nan is not; no for an array on a device, as `is_finite`."""
     if isinstance(s, float):
         return bool(s > 0)
     if isinstance(s, np.ndarray):
         return s.dtype.kind != "c" and (s.size == 0 or bool(np.minimum.reduce(s, axis=None) > 0))
-    return not np.iscomplexobj(s) and bool(np.all(np.greater(s, 0)))
+    return like_of(s) is None and not np.iscomplexobj(s) and bool(np.all(np.greater(s, 0)))
 
 
 # A zero cotangent first
@@ -113,7 +114,7 @@ def share_above(a: Any, b: Any) -> Any:
     tied = a == b
     if isinstance(tied, (bool, np.bool_)):
         return 0.5 if tied else above
-    if not np.count_nonzero(tied):
+    if like_of(tied) is None and not np.count_nonzero(tied):
         return above
     return np.where(tied, np.result_type(a, b, 0.5).type(0.5), above)
 
@@ -179,6 +180,19 @@ def angle_bar(c: Any, z: Any) -> Any:
     return divide_singular(1j * np.real(c) * z, np.real(z * np.conj(z)))
 
 
+def length(a: Any, b: Any) -> Any:
+    """np.hypot of real `a` and `b`, by their squares where none of these can be far from right: ten times faster."""
+    if not (type(a) is type(b) is np.ndarray and a.dtype == b.dtype and a.dtype.char in "fd" and a.size > _SMALL):
+        return np.hypot(a, b)
+    with _quiet():
+        squares = a * a + b * b
+    limits = np.finfo(a.dtype)
+    low, high = limits.tiny / limits.eps, limits.max
+    if np.minimum.reduce(squares, axis=None) > low and np.maximum.reduce(squares, axis=None) < high:
+        return np.sqrt(squares)
+    return np.hypot(a, b)
+
+
 def turn_bar(c: Any, other: Any, length: Any) -> Any:
     """`c * other / length ** 2`, the derivative of an angle; the square would overflow in half precision at 256."""
     with _quiet():
@@ -218,13 +232,19 @@ def base_bar(c: Any, base: Any, exp: Any, y: Any) -> Any:
     if isinstance(exp, (int, float)) and exp == exp // 1 and 1 <= exp <= _MAX_MULTIPLIED_POWER:
         return c * conj(exp * integer_power(base, int(exp) - 1))
     if can_divide(base):
-        with _quiet():
-            slope = conj(exp * y / base)
+        if type(y) is float:
+            slope = exp * y / base  # Python's numbers overflow in silence
+        else:
+            with _quiet():
+                slope = conj(exp * y / base)
         if is_finite(slope):
             return c * slope
     rank = np.real(exp)
     with _quiet():
-        slope = conj(exp * np.power(base, exp - 1.0))
+        # exp - 1 is rounded where exp is large: of a negative base the sign might be lost.
+        exact = np.not_equal(base, 0) & np.isfinite(y)
+        quotient = exp * (y / np.where(exact, base, 1))
+        slope = conj(np.where(exact, quotient, exp * np.power(base, exp - 1.0)))
         flat = np.equal(exp, 0) | (np.equal(base, 0) & (rank > 0) & (rank < 1))
         return multiply_strong(c, np.where(flat, 0, slope)[()])
 
@@ -245,6 +265,13 @@ def exponent_bar(c: Any, base: Any, y: Any) -> Any:
         return multiply_strong(c, np.where(regular, slope, 0)[()])
 
 
+def complex_log(x: Any) -> Any:
+    """The logarithm, of negative real numbers too, and 0 at 0."""
+    zero = np.equal(x, 0)
+    with _quiet():
+        return np.where(zero, 0, np.emath.log(np.where(zero, 1, x)))[()]
+
+
 # Remainders and logarithms of sums
 
 
@@ -256,11 +283,10 @@ def whole_quotient(a: Any, b: Any) -> Any:
         return np.where(np.equal(b, 0), 0.0, np.rint(np.divide(a, b)))[()]
 
 
-def log_weight(a: Any, b: Any, y: Any, exp: Any) -> Any:
-    """The share `exp(a - y)` of `a` in `y = log(exp(a) + exp(b))`: 1/2 where both are the same, also at infinity."""
+def log_weight(a: Any, b: Any, exp: Any) -> Any:
+    """The share `1 / (1 + exp(b - a))` of `a` in `log(exp(a) + exp(b))`: 1/2 where both are infinite alike."""
     with _quiet():
-        weight = exp(np.subtract(a, y))
-        return np.where(np.equal(a, b), 0.5, np.where(np.equal(a, y), 1.0, weight))[()]
+        return np.where(np.equal(a, b), 0.5, 1 / (1 + exp(np.subtract(b, a))))[()]
 
 
 def times_power_of_two(c: Any, exponent: Any) -> Any:

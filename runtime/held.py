@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import is_device_class
 from adcompiler.runtime.tangents import Tangent, rebuild
 from adcompiler.runtime.walk import captured, fields
 
@@ -51,12 +52,12 @@ def is_place(value: Any) -> bool:
     cls = type(value)
     if cls in LEAVES or cls is tuple:
         return False
-    return isinstance(value, _MUTABLE) or is_place_class(cls)
+    return isinstance(value, _MUTABLE) or is_place_class(cls)  # type: ignore[arg-type]  # classes are hashable
 
 
 def is_object(value: Any) -> bool:
     """Whether a value is an object of a class written in Python, with attributes."""
-    return is_place_class(type(value))
+    return is_place_class(type(value))  # type: ignore[arg-type]  # classes are hashable
 
 
 @functools.lru_cache(maxsize=1024)
@@ -64,7 +65,7 @@ def is_place_class(cls: type) -> bool:
     """Whether objects of a class have attributes that can be written into."""
     if issubclass(cls, (tuple, np.ndarray, np.generic, str, int, float, Tangent, *_CALLABLES)):
         return False
-    return cls is types.SimpleNamespace or bool(cls.__flags__ & _HEAP_TYPE)
+    return cls is types.SimpleNamespace or (bool(cls.__flags__ & _HEAP_TYPE) and not is_device_class(cls))
 
 
 def entries(value: Any) -> Any:
@@ -92,6 +93,13 @@ def walked(walk: Walk) -> Any:
 def hold(value: Any) -> Any:
     """What of a value can be written into, as it is now; None for a leaf."""
     return walked(_hold(value, {})) if _has_parts(value) else None
+
+
+def hold_made(value: Any) -> Any:
+    """`hold` of what a rule has made: of a tuple too, whose items have entries where it is taken for a list."""
+    if not isinstance(value, tuple):
+        return hold(value)
+    return Held(value, {i: part for i, item in enumerate(value) if (part := hold(item)) is not None}, len(value))
 
 
 def _has_parts(value: Any) -> bool:
@@ -166,6 +174,6 @@ def _without_contents(value: Any) -> Any:
     if not isinstance(value, _MUTABLE):
         return object.__new__(cls)
     result = copy.copy(value)
-    base = next(c for c in _MUTABLE if isinstance(value, c))
+    base: Any = next(c for c in _MUTABLE if isinstance(value, c))
     base.clear(result)
     return result

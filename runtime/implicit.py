@@ -66,7 +66,7 @@ def scalar_root_pull(pull: Pull, y: Any, x: Any) -> Callable[[Any], Outside]:
                 "the slope of the function is zero or not finite at the root, so that the root has no derivative\n"
                 "Solve for a simple root, or use stop_gradient() of the root."
             )
-        u = -np.divide(right, slope, out=np.zeros_like(right / 1.0), where=right != 0)
+        u = -np.divide(right, slope, out=np.zeros(right.shape, np.result_type(right, slope)), where=right != 0)
         return pull(shaped(u, y))[1]
 
     return back

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import as_array, like_of, moved_to
 from adcompiler.runtime.errors import DifferentiationError, NoRuleError, UnsupportedSyntaxError
+from adcompiler.runtime.scatter import scatter
 from adcompiler.runtime.shapes import Shape, fit, ndim, real, shape, zeros
 
 Layout = tuple[type, list[Shape]]
@@ -31,7 +33,7 @@ def read_order(x: Any, order: str) -> str | tuple[int, ...]:
     memory, outermost first."""
     if order in ("C", "F"):
         return order
-    x = x if hasattr(x, "flags") else np.asarray(x)
+    x = as_array(x)
     if x.flags.f_contiguous and not x.flags.c_contiguous:
         return "F"
     if order == "A" or x.flags.c_contiguous:
@@ -97,8 +99,9 @@ def assemble(parts: Any, shapes: list[Shape], axis: int, sections: Any, x_shape:
     `sections` is their number or where they begin; they overlap if these places are not in ascending order.
     """
     given = [part for part in parts if part is not None]
-    dtype = np.result_type(*given) if given else float
-    parts = [np.zeros(lengths, dtype) if part is None else part for part, lengths in zip(parts, shapes, strict=True)]
+    given = [part for part in parts if part is not None]
+    kind = given[0] if given else 0.0
+    parts = [zeros(lengths, kind) if part is None else part for part, lengths in zip(parts, shapes, strict=True)]
     if sum(lengths[axis] for lengths in shapes) == x_shape[axis]:
         return np.concatenate(parts, axis=axis)
     x_bar = zeros(x_shape, parts[0])
@@ -134,9 +137,12 @@ def rollaxis_bar(c: Any, axis: int, start: int) -> Any:
     return np.moveaxis(c, start - (axis < start), axis)
 
 
-def positions_of(x_shape: Shape) -> Any:
-    """An array of `x_shape` that holds its own flat positions: moved like `x`, it tells where elements came from."""
-    return np.arange(math.prod(x_shape)).reshape(x_shape)
+def positions_of(x_shape: Shape, like: Any = None) -> Any:
+    """An array of `x_shape` that holds its own flat positions: moved like `x`, it tells where elements came from.
+
+    It is in the library of `like`: what moves it may be an array on a device.
+    """
+    return moved_to(like, np.arange(math.prod(x_shape)).reshape(x_shape))
 
 
 def diagonal_bar(c: Any, x_shape: Shape, offset: int, axis1: int, axis2: int) -> Any:
@@ -160,6 +166,8 @@ def gather_bar(c: Any, positions: Any, x_shape: Shape) -> Any:
     count, positions = math.prod(x_shape), np.ravel(positions)
     if c.dtype.kind == "c":
         return gather_bar(c.real, positions, x_shape) + 1j * gather_bar(c.imag, positions, x_shape)
+    if like_of(c) is not None:
+        return scatter(c.ravel(), moved_to(c, positions), (count,)).reshape(x_shape)
     return np.bincount(positions, np.ravel(c), count).astype(c.dtype, copy=False).reshape(x_shape)
 
 
@@ -173,9 +181,9 @@ def cast_bar(c: Any, dtype: np.dtype[Any]) -> Any:
         return real(c)
     if dtype.kind == "c":
         return c
-    if dtype.kind in "SUTO":
+    if dtype.kind in "SUT":
         raise UnsupportedSyntaxError(
-            "text or objects made of numbers with a derivative are used in a computation\n"
+            "text made of numbers with a derivative is used in a computation\n"
             "Use the values themselves, or stop_gradient() of them."
         )
     if dtype.kind not in "iub":

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import as_array, eye
 from adcompiler.runtime.factors import from_triangle, read_triangle
-from adcompiler.runtime.matrices import as_array
 from adcompiler.runtime.products import adjoint
 from adcompiler.runtime.shapes import Shape, shape
 from adcompiler.runtime.singular import svd_bar
@@ -31,8 +31,8 @@ def pinv_bar(y_bar: Any, a: Any, y: Any, rcond: Any, hermitian: bool, rtol: Any)
 
 
 def _regular_pinv_bar(y_bar: Any, a: Any, y: Any) -> Any:
-    outside = np.eye(y.shape[-1], dtype=y.dtype, like=y) - a @ y
-    inside = np.eye(y.shape[-2], dtype=y.dtype, like=y) - y @ a
+    outside = eye(y.shape[-1], y.dtype, y) - a @ y
+    inside = eye(y.shape[-2], y.dtype, y) - y @ a
     yh, bar = adjoint(y), adjoint(y_bar)
     return outside @ bar @ y @ yh + yh @ y @ bar @ inside - yh @ y_bar @ yh
 
@@ -40,7 +40,7 @@ def _regular_pinv_bar(y_bar: Any, a: Any, y: Any) -> Any:
 def _truncated_pinv_bar(y_bar: Any, a: Any, cutoff: Any) -> Any:
     """From divided differences of the function that is 1 / s above the cutoff and 0 below."""
     u, s, vh = np.linalg.svd(a, full_matrices=False)
-    limit = cutoff * np.max(s, axis=-1, initial=0.0)
+    limit = cutoff * np.max(s, axis=-1)
     kept = s > (limit[..., None] if np.ndim(limit) else limit)
     f = np.where(kept, 1 / np.where(kept, s, 1), 0)
     across, down = f[..., None, :], f[..., :, None]
@@ -73,6 +73,8 @@ def _cutoff(a_shape: Shape, rcond: Any) -> Any:
 
 def lstsq_bar_a(y_bar: Any, inverse: Any, a: Any, b: Any, y: Any, rcond: Any) -> Any:
     """The cotangent of `a` in ``y = x, residuals, rank, s = np.linalg.lstsq(a, b, rcond)``."""
+    if 0 in shape(a):
+        return np.zeros_like(y[0], shape=shape(a))
     x_bar, residual_bar, _, s_bar = y_bar
     a, (b, x) = as_array(a), map(_columns, (b, y[0]))
     rest = b - a @ x

@@ -10,20 +10,16 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import as_array, eye
 from adcompiler.runtime.layout import inverse_axes
 from adcompiler.runtime.products import adjoint
 from adcompiler.runtime.reduction import product_of_others
 from adcompiler.runtime.shapes import Shape, conj, fit, ndim
 
 
-def as_array(x: Any) -> Any:
-    """`x` if it is an array of any library, else a new array of the numbers in it."""
-    return x if hasattr(x, "dtype") else np.asarray(x)
-
-
 def unit(a: Any) -> Any:
     """The unit matrix that belongs to (a stack of) square matrices, as a mask in the same array library."""
-    return np.eye(a.shape[-1], dtype=bool, like=a)
+    return eye(a.shape[-1], bool, a)
 
 
 def per_matrix(c: Any) -> Any:

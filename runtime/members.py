@@ -39,6 +39,18 @@ def is_field(value: Any, name: str) -> bool:
     return name in getattr(value, "__dict__", ())
 
 
+def is_generated(function: Any) -> bool:
+    """Whether a method was written by `dataclass` or `namedtuple`."""
+    code = getattr(getattr(function, "__func__", function), "__code__", None)
+    return code is not None and code.co_filename.startswith("<string")
+
+
+def is_item_as_attribute(value: Any, name: str, found: Any) -> bool:
+    """Whether an attribute is an item of a dict, as in results of SciPy; `found` is what the class has of that name."""
+    plain = found is ABSENT and isinstance(value, dict) and type(value).__getitem__ is dict.__getitem__
+    return plain and name in value and getattr(value, name) is value[name]
+
+
 def is_data_descriptor(found: Any) -> bool:
     """Whether what a class defines comes before the fields of its objects."""
     return hasattr(type(found), "__set__") or hasattr(type(found), "__delete__")

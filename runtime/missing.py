@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.domain import foreign_module
+from adcompiler.runtime.domain import foreign_module, is_domain
 from adcompiler.runtime.errors import NoRuleError
 
 _CACHED = type(functools.cache(print))
@@ -25,11 +25,21 @@ def no_rule(key: Any, foreign: list[Any], refusal: str | None = None) -> NoRuleE
             "Remove the cache, or register a rule with @rrule."
         )
     if foreign:
-        kinds = ", ".join(sorted({f"{type(v).__module__}.{type(v).__qualname__}" for v in foreign}))
-        return NoRuleError(
-            f"{name} has no derivative rule for {kinds}\nConvert it to an array, or register a rule with @rrule."
+        kinds = ", ".join(
+            sorted({f"{cls.__module__}.{cls.__qualname__}" for v in foreign for cls in _foreign_types(v)})
         )
+        advice = "Convert it to an array, or register a rule with @rrule."
+        if key in (sum, max, min):
+            advice = "Combine the items in a loop."
+        return NoRuleError(f"{name} has no derivative rule for {kinds}\n{advice}")
     return NoRuleError("\n".join(without_rule(key, name)))
+
+
+def _foreign_types(value: Any) -> set[type]:
+    """The classes that built-in rules do not hold for, of a value or of the items of a list or tuple."""
+    if type(value) in (list, tuple):
+        return {cls for item in value for cls in _foreign_types(item)}
+    return set() if is_domain(value) else {type(value)}
 
 
 def without_rule(function: Any, name: str) -> tuple[str, str, str]:
@@ -48,9 +58,13 @@ def without_rule(function: Any, name: str) -> tuple[str, str, str]:
     if isinstance(ufunc, np.ufunc):
         return _ufunc_without_rule(function, ufunc, name)
     if isinstance(inside, types.FunctionType) and not foreign_module(function):
-        cls = f"{type(function).__module__}.{type(function).__qualname__}".replace("._lru_cache_wrapper", ".lru_cache")
-        why = f"It is wrapped by {cls}, which has no source."
+        wrapper = f"{type(function).__module__}.{type(function).__qualname__}"
+        why = f"It is wrapped by {wrapper.replace('._lru_cache_wrapper', '.lru_cache')}, which has no source."
         return f"{name} has no derivative rule", why, "Use the function inside, which is its attribute __wrapped__."
+    cls = type(function)
+    if cls.__module__.startswith("cupy.") and cls.__name__.endswith("Kernel"):
+        what, why = f"the kernel {name} has no derivative rule", "It is written in CUDA C++, which is not read."
+        return what, why, "Register one: @rrule(kernel) above a function that returns (y, pullback)."
     why = "It is not written in Python, and no rule is registered for it."
     return f"{name} has no derivative rule", why, "Register one with @rrule, or declare it with non_differentiable()."
 

@@ -68,7 +68,8 @@ class Moved:
         return new if any(ct is not None for ct in new) else None
 
 
-def moved(obj: Any, run: Callable[[], Any], sources: list[int], new: Any) -> tuple[Any, Any]:
+def rearrange(obj: Any, run: Callable[[], Any], sources: list[int], new: Any) -> tuple[Any, Any]:
+    """Run what moves the items of a sequence, and note where they came from."""
     value = run()
     return value, Moved(obj, sources, len(new))
 
@@ -107,7 +108,7 @@ def extend(obj: Any, values: Any) -> tuple[None, Any]:
     new = list(values)
     if getattr(obj, "maxlen", None) is not None:
         sources = [*range(first), *range(-1, -1 - len(new), -1)]
-        return moved(obj, lambda: obj.extend(new), sources[-obj.maxlen :] if obj.maxlen else [], new)
+        return rearrange(obj, lambda: obj.extend(new), sources[-obj.maxlen :] if obj.maxlen else [], new)
     obj.extend(new)
     return None, (obj, first, len(new))
 

@@ -4,8 +4,9 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import as_array
 from adcompiler.runtime.elementary import divide_singular, divide_strong, multiply_strong
-from adcompiler.runtime.matrices import as_array, per_matrix, unit
+from adcompiler.runtime.matrices import per_matrix, unit
 from adcompiler.runtime.products import adjoint
 from adcompiler.runtime.reduction import keep_dims, share, tie_hits
 from adcompiler.runtime.shapes import Axis, ndim
@@ -82,8 +83,8 @@ def _matrix_norm_bar(c: Any, y: Any, x: Any, ord: Any, axes: tuple[int, ...]) ->
     u, s, vh = np.linalg.svd(np.moveaxis(x, axes, (-2, -1)), full_matrices=False)
     slopes = np.ones_like(s)
     if ord != "nuc":
-        place = 0 if ord == 2 else -1
-        slopes = share_equal(slopes * (np.arange(s.shape[-1]) == place % s.shape[-1]), equal_values(s))
+        slopes[..., slice(1, None) if ord == 2 else slice(-1)] = 0
+        slopes = share_equal(slopes, equal_values(s))
     slopes = np.where(is_null(s, u.shape[-2] + vh.shape[-1]), 0, slopes)
     return c * np.moveaxis((u * slopes[..., None, :]) @ vh, (-2, -1), axes)
 
@@ -93,6 +94,7 @@ def _matrix_norm_bar(c: Any, y: Any, x: Any, ord: Any, axes: tuple[int, ...]) ->
 
 def cond_bar(c: Any, y: Any, x: Any, p: Any) -> Any:
     """The cotangent of `x` in ``y = np.linalg.cond(x, p)``. A singular matrix has none: nan, unless `c` is 0."""
+    c = np.real(c)  # older NumPy gives a complex number for a complex matrix
     if p in (None, 2, -2):
         return _singular_values_cond_bar(c, x, p)
     x = as_array(x)
@@ -115,8 +117,9 @@ def _singular_values_cond_bar(c: Any, x: Any, p: Any) -> Any:
     over_bar = divide_strong(c, under)
     under_bar = -divide_strong(over_bar * over, under)
     first_bar, last_bar = (under_bar, over_bar) if p == -2 else (over_bar, under_bar)
-    places = np.arange(s.shape[-1])
-    s_bar = np.where(places == 0, first_bar, 0) + np.where(places == s.shape[-1] - 1, last_bar, 0)
+    s_bar = np.zeros_like(s, dtype=np.result_type(s, c))
+    s_bar[..., :1] += first_bar
+    s_bar[..., -1:] += last_bar
     if p == -2:
         slopes = value_slopes(s_bar, s, u.shape[-2] + vh.shape[-1])
     else:

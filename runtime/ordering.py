@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import moved_to
 from adcompiler.runtime.layout import reshape
 from adcompiler.runtime.scatter import scatter
 from adcompiler.runtime.shapes import Shape, broadcast, zeros
@@ -42,7 +43,7 @@ def _as_whole(indices: Any) -> Any:
 
 def along_axis(indices: Any, x_shape: Shape, axis: int) -> tuple[Any, ...]:
     """The index for which ``x[index]`` is ``np.take_along_axis(x, indices, axis)``."""
-    index = list(np.ogrid[tuple(slice(n) for n in x_shape)])
+    index = [moved_to(indices, entry) for entry in np.ogrid[tuple(slice(n) for n in x_shape)]]
     index[axis] = indices
     return tuple(index)
 
@@ -63,9 +64,9 @@ def ordered_bar(c: Any, order: Any, x_shape: Shape, axis: int | None) -> Any:
     return x_bar
 
 
-def item_bar(c: Any, position: tuple[Any, ...], x_shape: Shape, dtype: Any) -> Any:
-    """The cotangent of `x`, of `dtype`, in ``x.item(*position)``, which is a Python number whatever the dtype."""
-    c = np.asarray(c, np.result_type(dtype, c))
+def item_bar(c: Any, position: tuple[Any, ...], x_shape: Shape, dtype: Any, home: Any) -> Any:
+    """The cotangent of `x`, of `dtype` and the library `home`, in ``x.item(*position)``, which is a Python number."""
+    c = home.asarray(c, np.result_type(dtype, c))
     if not position:
         return broadcast(c, x_shape)
     where = position[0] if len(position) == 1 else position

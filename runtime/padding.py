@@ -16,6 +16,9 @@ from adcompiler.runtime.shapes import Shape, fit, zeros
 
 Widths = list[tuple[int, int]]
 
+# Modes and options are known at run time only.
+_pad: Any = np.pad
+
 STATISTICS = ("mean", "median", "maximum", "minimum")
 MODES = ("constant", "edge", "empty", "linear_ramp", "reflect", "symmetric", "wrap", *STATISTICS)
 
@@ -23,7 +26,7 @@ MODES = ("constant", "edge", "empty", "linear_ramp", "reflect", "symmetric", "wr
 def pad_widths(pad_width: Any, ndim: int) -> Widths:
     """How many elements come before and after along each axis, from any of the forms that NumPy takes."""
     if isinstance(pad_width, dict):
-        given = [pad_width.get(axis, pad_width.get(axis - ndim, 0)) for axis in range(ndim)]
+        given: list[Any] = [pad_width.get(axis, pad_width.get(axis - ndim, 0)) for axis in range(ndim)]
         pad_width = [(width, width) if np.ndim(width) == 0 else width for width in given]
     return _pairs(pad_width, ndim)
 
@@ -62,7 +65,7 @@ def _outside_bar(
     if mode in STATISTICS:
         # As the array was when NumPy came to this axis.
         so_far = [pair if i < axis else (0, 0) for i, pair in enumerate(widths)]
-        rows = np.moveaxis(np.pad(x, so_far, mode, **options), axis, 0)
+        rows = np.moveaxis(_pad(x, so_far, mode, **options), axis, 0)
         lengths = options.get("stat_length")
         lengths = (None, None) if lengths is None else _pairs(lengths, len(widths))[axis]
         return _statistic_bar(outside, rows, lengths, mode)
@@ -79,16 +82,16 @@ def _copied_bar(outside: tuple[Any, Any], x_shape: Shape, mode: str, options: di
         return padded[: widths[0]], padded[len(padded) - widths[1] :]
 
     if options.get("reflect_type", "even") == "even":
-        sources = ends(np.pad(numbers, widths, mode))
+        sources = ends(_pad(numbers, widths, mode))
         return scatter(outside[0], sources[0], x_shape) + scatter(outside[1], sources[1], x_shape)
     # Each element is a copy with a sign, plus multiples of the two edges: NumPy itself says which.
     first, last = numbers == 0, (numbers == count - 1) & (numbers > 0)
     x_bar = zeros(x_shape, outside[0])
     for edge in (first, last):
-        for rows, factors in zip(outside, ends(np.pad(edge.astype(int), widths, mode, **options)), strict=True):
+        for rows, factors in zip(outside, ends(_pad(edge.astype(int), widths, mode, **options)), strict=True):
             x_bar[edge] += np.tensordot(factors, rows, 1)
     inner = np.where(first | last, 0, numbers)
-    for rows, sources in zip(outside, ends(np.pad(inner, widths, mode, **options)), strict=True):
+    for rows, sources in zip(outside, ends(_pad(inner, widths, mode, **options)), strict=True):
         x_bar = x_bar + scatter(_along(np.sign(sources), rows) * rows, np.abs(sources), x_shape)
     return x_bar
 

@@ -12,6 +12,7 @@ import numpy as np
 from adcompiler.runtime.bars import Bars, Cell
 from adcompiler.runtime.errors import MutationError, UnsupportedSyntaxError
 from adcompiler.runtime.held import hold, is_object
+from adcompiler.runtime.members import is_generated
 from adcompiler.runtime.moved import (
     CONTAINERS,
     Moved,
@@ -19,8 +20,8 @@ from adcompiler.runtime.moved import (
     extend,
     extended,
     given_back,
-    moved,
     position,
+    rearrange,
     spliced,
 )
 from adcompiler.runtime.shapes import fit, real, shape
@@ -72,7 +73,7 @@ def delete_item(obj: Any, key: Any) -> tuple[None, Any]:
         return None, None
     kept = list(range(len(obj)))
     del kept[key]
-    return moved(obj, lambda: obj.__delitem__(key), kept, ())
+    return rearrange(obj, lambda: obj.__delitem__(key), kept, ())
 
 
 def delete_item_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
@@ -118,17 +119,20 @@ def update_item(obj: Any, key: Any, value: Any, op: str) -> tuple[None, Any]:
     born = isinstance(obj, defaultdict) and key not in obj
     old = obj[key]
     place = position(obj, key)
+    obj[key], grown = _updated(old, value, op)
+    return None, grown or (obj, place, op, old, value, born)
+
+
+def _updated(old: Any, value: Any, op: str) -> tuple[Any, Any]:
+    """What `old op= value` leaves in its place; of a list that grows also what the reverse needs."""
     if isinstance(old, list) and op == "+":
-        new = list(value)
-        _, saved = extend(old, new)
-        obj[key] = old
-        return None, (None, saved, value, hold(value))
+        _, saved = extend(old, list(value))
+        return old, (None, saved, value, hold(value))
     _number_only(old, value, op)
-    obj[key] = _OPERATORS[op](old, value)
-    return None, (obj, place, op, old, value, born)
+    return _OPERATORS[op](old, value), None
 
 
-def update_item_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
+def update_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
     """The chain rule of the operator, at the place."""
     if saved[0] is None:
         return extended(saved[1:], bars)
@@ -140,11 +144,6 @@ def update_item_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
     if not born:
         bars.add(obj, place, old_bar)
     return None, value_bar
-
-
-def update_attribute_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
-    """As of an item."""
-    return update_item_bar(saved, _, bars)
 
 
 def check_number(old: Any, value: Any, op: str) -> None:
@@ -197,7 +196,7 @@ def _refuse_foreign(obj: Any, name: str) -> None:
         )
     setter = cls.__setattr__
     # That of a frozen dataclass, which was generated, raises by itself.
-    if isinstance(setter, types.FunctionType) and not setter.__code__.co_filename.startswith("<string"):
+    if isinstance(setter, types.FunctionType) and not is_generated(setter):
         raise UnsupportedSyntaxError(
             f"{cls.__qualname__} has a __setattr__ of its own, and .{name} is assigned\n"
             "What it does is not differentiated.\nAssign in a plain class, or keep the value in a dict."
@@ -272,23 +271,19 @@ def update_attribute(obj: Any, name: str, value: Any, op: str) -> tuple[None, An
     """`obj.name op= value`, where numbers are replaced and lists grow."""
     _refuse_foreign(obj, name)
     old = getattr(obj, name)
-    if isinstance(old, list) and op == "+":
-        _, saved = extend(old, list(value))
-        setattr(obj, name, old)
-        return None, (None, saved, value, hold(value))
-    _number_only(old, value, op)
-    setattr(obj, name, _OPERATORS[op](old, value))
-    return None, (obj, name, op, old, value, False)
+    new, grown = _updated(old, value, op)
+    setattr(obj, name, new)
+    return None, grown or (obj, name, op, old, value, False)
 
 
 STORE_ITEM = Operation("store_item", store_item, store_item_bar, keyed=True)
 DELETE_ITEM = Operation("delete_item", delete_item, delete_item_bar, keyed=True)
 LOAD_ITEM = Operation("load_item", load_item, load_item_bar, stores=False, keyed=True)
-UPDATE_ITEM = Operation("update_item", update_item, update_item_bar, keyed=True)
+UPDATE_ITEM = Operation("update_item", update_item, update_bar, keyed=True)
 STORE_ATTRIBUTE = Operation("store_attribute", store_attribute, store_attribute_bar, keyed=True)
 INIT_ATTRIBUTE = Operation("init_attribute", init_attribute, store_attribute_bar, keyed=True)
 
 
 CELL = Operation("cell", cell, cell_bar)
 LOAD_ATTRIBUTE = Operation("load_attribute", load_attribute, load_attribute_bar, stores=False, keyed=True)
-UPDATE_ATTRIBUTE = Operation("update_attribute", update_attribute, update_attribute_bar, keyed=True)
+UPDATE_ATTRIBUTE = Operation("update_attribute", update_attribute, update_bar, keyed=True)

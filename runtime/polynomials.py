@@ -4,9 +4,10 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import home_of, moved_to
 from adcompiler.runtime.elementary import divide_strong
 from adcompiler.runtime.errors import NoRuleError
-from adcompiler.runtime.shapes import Shape, conj, fit, shape, size
+from adcompiler.runtime.shapes import Shape, conj, fit, shape, size, zeros
 
 
 def value_bars(y_bar: Any, p: Any, x: Any) -> tuple[Any, Any]:
@@ -19,14 +20,14 @@ def value_bars(y_bar: Any, p: Any, x: Any) -> tuple[Any, Any]:
     slope = 0.0
     for coefficient, power in zip(coefficients[:-1], range(size(coefficients) - 1, 0, -1), strict=True):
         slope = slope * x + power * coefficient
-    return np.stack(terms[::-1]) if terms else np.zeros(0), fit(y_bar * conj(slope), shape(x))
+    return np.stack(terms[::-1]) if terms else zeros((0,), y_bar), fit(y_bar * conj(slope), shape(x))
 
 
 def derivative_bar(y_bar: Any, count: int, m: int) -> Any:
     """The cotangent of `count` coefficients for their `m`-th derivative."""
-    bar = np.zeros(count, y_bar.dtype)
+    bar = zeros((count,), y_bar)
     if count > m:
-        bar[: count - m] = y_bar * factors(count, m)[: count - m]
+        bar[: count - m] = y_bar * moved_to(y_bar, factors(count, m))[: count - m]
     return bar
 
 
@@ -60,8 +61,8 @@ def product_bar(y_bar: Any, other: Any, like: Shape) -> Any:
     """The cotangent of one factor of ``np.polymul``, which leaves out the leading zeros of both."""
     n, m = like[0] if like else 1, size(other)
     if n == 0 or m == 0:
-        return np.zeros(like, y_bar.dtype)
-    full = np.zeros(n + m - 1, y_bar.dtype)
+        return zeros(like, y_bar)
+    full = zeros((n + m - 1,), y_bar)
     full[n + m - 1 - size(y_bar) :] = y_bar
     return np.correlate(full, np.ravel(other), "valid").reshape(like)
 
@@ -125,7 +126,7 @@ def from_roots_bar(y_bar: Any, roots: Any) -> Any:
         )
     others = [np.atleast_1d(np.poly(np.delete(roots, i))) for i in range(size(roots))]
     bars = [-np.sum(y_bar[1:] * conj(other)) for other in others]
-    return np.array(bars, np.result_type(y_bar, roots))
+    return _joined(bars, np.result_type(y_bar, roots))
 
 
 def roots_bar(c: Any, p: Any, roots: Any) -> Any:
@@ -133,4 +134,9 @@ def roots_bar(c: Any, p: Any, roots: Any) -> Any:
     slopes = np.polyval(np.polyder(p), roots)
     weights = divide_strong(-c, conj(slopes))
     bars = [np.sum(weights * conj(roots**k)) for k in range(size(p) - 1, -1, -1)]
-    return np.array(bars, np.result_type(c, p, roots))
+    return _joined(bars, np.result_type(c, p, roots))
+
+
+def _joined(bars: list[Any], dtype: Any) -> Any:
+    """Numbers as an array, also those of a device."""
+    return np.array(bars, dtype) if home_of(bars) is np else np.stack(bars).astype(dtype)

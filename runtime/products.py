@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import as_array
 from adcompiler.runtime.layout import cast_bar, collect, diagonal_bar
 from adcompiler.runtime.shapes import Shape, conj, fit, ndim, shape
 
@@ -18,7 +19,7 @@ def adjoint(x: Any) -> Any:
 
 def matmul_bar_a(y_bar: Any, b: Any, a_shape: Shape) -> Any:
     """The cotangent of `a` in ``a @ b``."""
-    b = conj(np.asarray(b))
+    b = conj(as_array(b))
     if b.ndim == 1:
         return fit(np.expand_dims(y_bar, -1) * b, a_shape)
     if len(a_shape) == 1:
@@ -29,7 +30,7 @@ def matmul_bar_a(y_bar: Any, b: Any, a_shape: Shape) -> Any:
 
 def matmul_bar_b(y_bar: Any, a: Any, b_shape: Shape) -> Any:
     """The cotangent of `b` in ``a @ b``."""
-    a = conj(np.asarray(a))
+    a = conj(as_array(a))
     if a.ndim == 1:
         return y_bar * a if len(b_shape) == 1 else fit(a[:, None] * np.expand_dims(y_bar, -2), b_shape)
     if len(b_shape) == 1:
@@ -39,7 +40,7 @@ def matmul_bar_b(y_bar: Any, a: Any, b_shape: Shape) -> Any:
 
 def dot_bar_a(y_bar: Any, b: Any, a_shape: Shape) -> Any:
     """The cotangent of `a` in ``np.dot(a, b)``: the last axis of `a` against the last but one of `b`."""
-    b = conj(np.asarray(b))
+    b = conj(as_array(b))
     if not a_shape:
         return np.sum(y_bar * b)
     if b.ndim == 0:
@@ -51,7 +52,7 @@ def dot_bar_a(y_bar: Any, b: Any, a_shape: Shape) -> Any:
 
 def dot_bar_b(y_bar: Any, a: Any, b_shape: Shape) -> Any:
     """The cotangent of `b` in ``np.dot(a, b)``."""
-    a = conj(np.asarray(a))
+    a = conj(as_array(a))
     if not b_shape:
         return np.sum(y_bar * a)
     if a.ndim == 0:
@@ -63,7 +64,7 @@ def dot_bar_b(y_bar: Any, a: Any, b_shape: Shape) -> Any:
 
 def inner_bar_a(y_bar: Any, b: Any, a_shape: Shape) -> Any:
     """The cotangent of `a` in ``np.inner(a, b)``: the last axes of both against each other."""
-    b = conj(np.asarray(b))
+    b = conj(as_array(b))
     if not a_shape:
         return np.sum(y_bar * b)
     return np.tensordot(y_bar, b, b.ndim - 1) if b.ndim else y_bar * b
@@ -71,7 +72,7 @@ def inner_bar_a(y_bar: Any, b: Any, a_shape: Shape) -> Any:
 
 def inner_bar_b(y_bar: Any, a: Any, b_shape: Shape) -> Any:
     """The cotangent of `b` in ``np.inner(a, b)``."""
-    a = conj(np.asarray(a))
+    a = conj(as_array(a))
     if not b_shape:
         return np.sum(y_bar * a)
     lead = tuple(range(a.ndim - 1))

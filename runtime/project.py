@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import home_of, moved_home
 from adcompiler.runtime.errors import TangentError
 from adcompiler.runtime.tangents import NotImplementedTangent, Tangent, Thunk
 from adcompiler.runtime.walk import (
@@ -69,13 +70,14 @@ def _project_leaf(ct: Any, primal: Any) -> Any:
     if isinstance(ct, (tuple, list)) and is_array(primal):
         ct = _stacked(ct, primal)
     if not isinstance(ct, (int, float, complex)) and not is_array(ct):
-        raise TangentError(f"a cotangent of type {type(ct).__name__} does not belong to a {type(primal).__name__}")
+        what = f"a cotangent of type {type(ct).__name__} does not belong to a {type(primal).__name__}"
+        raise TangentError(f"{what}\nGive {_wanted(primal)}.")
     if not _is_complex(primal):
         ct = ct.real
     if is_array(primal) and not isinstance(primal, np.generic):
         return _project_array(ct, primal)
     if np.ndim(ct):
-        raise TangentError(f"a cotangent of shape {ct.shape} does not belong to a number")
+        raise TangentError(f"a cotangent of shape {ct.shape} does not belong to a number\nGive {_wanted(primal)}.")
     if isinstance(primal, np.generic):
         return primal.dtype.type(ct)
     return complex(ct) if isinstance(primal, complex) else float(ct)
@@ -93,13 +95,22 @@ def _is_complex(primal: Any) -> bool:
 
 
 def _project_array(ct: Any, primal: Any) -> Any:
+    if is_array(ct):
+        ct = moved_home(ct, home_of(primal))  # a number of NumPy's may meet an array on a device
     if getattr(ct, "shape", None) == primal.shape and not isinstance(ct, np.generic):
         return ct if ct.dtype == primal.dtype else ct.astype(primal.dtype)
     try:
         return np.full_like(primal, ct)  # in the array library of the value
     except ValueError:
         shapes = f"of shape {np.shape(ct)} does not belong to an array of shape {primal.shape}"
-        raise TangentError(f"a cotangent {shapes}") from None
+        raise TangentError(f"a cotangent {shapes}\nGive {_wanted(primal)}.") from None
+
+
+def _wanted(leaf: Any) -> str:
+    """What the cotangent of a number or array has to be."""
+    if is_array(leaf) and np.ndim(leaf):
+        return f"an array of shape {leaf.shape}, one that can be broadcast to it, or None"
+    return "a number or None"
 
 
 def materialize(grads: Any, params: Any) -> Any:
@@ -191,7 +202,7 @@ def _children(value: Any) -> Collection[Any]:
         return value.values()
     if is_record(type(value)):  # type: ignore[arg-type]  # classes are hashable
         return fields(value).values()
-    return () if is_constant(value) else (entries(value) or {}).values()
+    return () if is_constant(value) else tuple((entries(value) or {}).values())
 
 
 def _owner(array: Any) -> Any:

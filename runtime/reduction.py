@@ -9,9 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import as_array, like_of, ones
 from adcompiler.runtime.elementary import is_finite
 from adcompiler.runtime.guarded import masked
-from adcompiler.runtime.shapes import Axis, Shape, conj, dtype_of, expand, fit, kept_shape, ndim, shape, size
+from adcompiler.runtime.shapes import Axis, Shape, conj, dtype_of, expand, fit, kept_shape, ndim, shape, size, zeros
 
 
 def keep_dims(c: Any, axis: Axis, keepdims: bool) -> Any:
@@ -45,16 +46,18 @@ def tie_hits(x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
     if is_finite(y):
         return hit
     unknown = y != y
-    if not (unknown.any() if ndim(y) else unknown):
+    if like_of(y) is None and not (unknown.any() if ndim(y) else unknown):
         return hit
     return hit | (keep_dims(unknown, axis, keepdims) & np.not_equal(x, x))
 
 
 def share(c: Any, hit: Any, axis: Axis, keepdims: bool) -> Any:
     """The cotangent `c` of an extremum over `axis`, in equal parts to the elements that attain it."""
+    if like_of(hit) is not None:  # nothing is counted on the host
+        return masked(keep_dims(c, axis, keepdims) / hit.sum(axis=axis, keepdims=True, dtype=dtype_of(c)), hit)
     count = np.count_nonzero(hit)
     if not count:
-        return np.zeros(np.shape(hit), dtype_of(c))
+        return zeros(np.shape(hit), c)
     if axis is None:
         if type(hit) is not np.ndarray or ndim(c):
             return masked(c if count == 1 else c / count, hit)
@@ -73,11 +76,11 @@ def middle(x: Any, axis: Axis, higher: bool) -> Any:
 
     np.quantile has methods for this, but neither for complex numbers nor for size 0.
     """
-    x = np.asarray(x)
+    x = as_array(x)
     kept = kept_shape(x.shape, axis)
     count = axis_count(x, axis)
     if not count or not x.size:
-        return np.full(kept, np.nan)
+        return np.full_like(x, np.nan, float, shape=kept)
     axes = axes_of(axis, x.ndim)
     rows = np.moveaxis(x, axes, range(-len(axes), 0)).reshape((-1, count))
     ranks = (count // 2 if higher else (count - 1) // 2, count - 1)
@@ -93,15 +96,15 @@ def product_of_others(x: Any, y: Any, axis: Axis, keepdims: bool) -> Any:
     """
     size = np.abs(y)
     limits = np.finfo(size.dtype)
-    if np.all((size >= limits.tiny) & (size <= limits.max)):
+    if like_of(x) is None and np.all((size >= limits.tiny) & (size <= limits.max)):
         return keep_dims(y, axis, keepdims) / x
-    x = np.asarray(x)
+    x = as_array(x)
     axes = axes_of(axis, x.ndim)
     last = tuple(range(-len(axes), 0))
     moved = np.moveaxis(x, axes, last)
     lead = moved.shape[: x.ndim - len(axes)]
     rows = moved.reshape((*lead, axis_count(x, axes)))
-    one = np.ones((*lead, 1), x.dtype)
+    one = ones((*lead, 1), x.dtype, x)
     left = np.cumprod(np.concatenate([one, rows[..., :-1]], axis=-1), axis=-1)
     right = np.cumprod(np.concatenate([one, rows[..., :0:-1]], axis=-1), axis=-1)[..., ::-1]
     others = (left * right)[..., : rows.shape[-1]]
@@ -123,9 +126,9 @@ def cumprod_bar(c: Any, x: Any, y: Any, axis: int) -> Any:
     limits = np.finfo(size.dtype)
     if np.all((size >= limits.tiny) & (size <= limits.max)):
         return reverse_cumsum(c * np.conj(y), axis) / np.conj(x)
-    c, x, y = (np.moveaxis(np.asarray(array), axis, 0) for array in (c, np.conj(x), np.conj(y)))
+    c, x, y = (np.moveaxis(as_array(array), axis, 0) for array in (c, np.conj(x), np.conj(y)))
     rows = []
-    tail = np.zeros(x.shape[1:], c.dtype)
+    tail = zeros(x.shape[1:], c)
     for i in range(len(x) - 1, -1, -1):
         tail = c[i] + (tail * x[i + 1] if i + 1 < len(x) else 0)
         rows.append(y[i - 1] * tail if i else tail)
@@ -137,7 +140,7 @@ def diff_bar(c: Any, x_shape: Shape, n: int, axis: int) -> Any:
     if n == 0:
         return c
     if x_shape[axis] <= n:
-        return np.zeros(x_shape, c.dtype)
+        return zeros(x_shape, c)
     widths = [(0, 0)] * len(x_shape)
     widths[axis] = (n, n)
     return (-1) ** n * np.diff(np.pad(c, widths), n, axis)
@@ -178,7 +181,7 @@ def _gathered_weights(bar: Any, lengths: Shape, axis: Axis) -> Any:
 
 def spread_weights(weights: Any, a_shape: Shape, axis: Axis) -> Any:
     """`weights`, given for the elements along `axis`, for every element of an array of `a_shape`."""
-    weights = np.asarray(weights)
+    weights = as_array(weights)
     if weights.shape == a_shape:
         return weights
     axes = axes_of(axis, len(a_shape))
@@ -195,7 +198,7 @@ def axes_of(axis: Axis, rank: int) -> tuple[int, ...]:
 
 def midpoints(y: Any, axis: int) -> Any:
     """The means of neighbours along `axis`."""
-    y = np.moveaxis(np.asarray(y), axis, -1)
+    y = np.moveaxis(as_array(y), axis, -1)
     return np.moveaxis(0.5 * (y[..., 1:] + y[..., :-1]), -1, axis)
 
 
@@ -203,7 +206,7 @@ def trapezoid_bar_y(c: Any, y_shape: Shape, x: Any, dx: Any, axis: int) -> Any:
     """The cotangent of `y` in ``np.trapezoid(y, x, dx, axis)``: half the widths of the intervals on both sides."""
     along = axis % len(y_shape)
     if not y_shape[along]:
-        return np.zeros(y_shape)
+        return zeros(y_shape, c)
     between = tuple(n - 1 if a == along else n for a, n in enumerate(y_shape))
     bar = fit(0.5 * keep_dims(c, axis, False) * conj(_widths(x, dx, len(y_shape), axis)), between)
     ends = [(0, 0)] * len(y_shape)
@@ -219,7 +222,7 @@ _ENDS = (slice(None, -1), slice(1, None))
 def trapezoid_bar_x(c: Any, y: Any, x_shape: Shape, axis: int) -> Any:
     """The cotangent of `x` in ``np.trapezoid(y, x, axis=axis)``."""
     if not math.prod(x_shape):
-        return np.zeros(x_shape)
+        return zeros(x_shape, c)
     bar = keep_dims(c, axis, False) * np.conj(midpoints(y, axis))
     if len(x_shape) == 1:
         bar = np.moveaxis(bar, axis, -1)

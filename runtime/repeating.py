@@ -29,7 +29,7 @@ def repeat_bar(c: Any, x_shape: Shape, repeats: Any, axis: int | None) -> Any:
     if np.size(repeats) == 1:
         apart = (*x_shape[: axis + 1], int(np.reshape(repeats, ())), *x_shape[axis + 1 :])
         return c.reshape(apart).sum(axis=axis + 1)
-    return gather_bar(c, np.repeat(positions_of(x_shape), repeats, axis), x_shape)
+    return gather_bar(c, np.repeat(positions_of(x_shape, repeats), repeats, axis), x_shape)
 
 
 def resize_bar(c: Any, x_shape: Shape) -> Any:

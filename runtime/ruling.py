@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.tangents import Thunk, unthunk
 from adcompiler.runtime.walk import is_constant
 
@@ -39,7 +40,9 @@ class Config:
         """As `rrule_via_ad`, where only some cotangents are `wanted`; the others are None."""
         return self.prepared(wanted, f, *args, **kwargs)(*args, **kwargs)
 
-    def prepared(self, wanted: tuple[bool, ...], f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    def prepared(
+        self, wanted: tuple[bool, ...], f: Callable[..., Any], /, *args: Any, **kwargs: Any
+    ) -> Callable[..., tuple[Any, Callable[[Any], Any]]]:
         """The function that does what `vjp` does, for many calls with arguments of the types of these."""
         on = tuple(w and not is_constant(v) for w, v in zip(wanted, (f, *args, *kwargs.values()), strict=True))
         found = self.resolve(on, f, *args, **kwargs)
@@ -87,6 +90,57 @@ def _needs(rule: Any, wanted: Any, args: Any, kwargs: Any) -> tuple[bool, ...]:
         several = mark.values() if isinstance(mark, dict) else mark if isinstance(mark, tuple) else (mark,)
         flags.append(any(several))
     return tuple(flags)
+
+
+def value_and_pullback(rule: Any, found: Any) -> tuple[Any, Any]:
+    """What a rule has returned, if it is a pair as it has to be."""
+    pair = isinstance(found, tuple | list) and len(found) == 2
+    if not pair or not callable(found[1]):
+        what = f"a value and {_shown(found[1])}" if pair else _shown(found)
+        raise DifferentiationError(
+            f"the rule {described(rule)} returned {what}, not a value and its pullback\n"
+            "Let it return `y, pullback`, or NotImplemented where it does not hold."
+        )
+    value, pullback = found
+    return value, pullback
+
+
+def cotangents_of(rule: Any, pullback: Any, y_bar: Any) -> tuple[Any, ...]:
+    """What the pullback of a rule gives: one cotangent for each of its parameters."""
+    try:
+        found = pullback(y_bar)
+        if isinstance(found, Thunk):
+            found = found.value()
+    except DifferentiationError:
+        raise
+    except TypeError as error:
+        raise DifferentiationError(
+            f"the pullback of the rule {described(rule)} failed: {error}\n"
+            "It is called with the cotangent of the value, which has the value's structure."
+        ) from error
+    except Exception as error:
+        error.add_note(f"in the pullback of the rule {described(rule)}")
+        raise
+    names = list(rule.signature.parameters)
+    if not isinstance(found, tuple | list) or len(found) != len(names):
+        raise DifferentiationError(
+            f"the pullback of the rule {described(rule)} returned {_shown(found)}, not a tuple of {len(names)}\n"
+            f"Let it return one cotangent for each of the parameters ({', '.join(names)}), None where there is none."
+        )
+    return tuple(found)
+
+
+def described(rule: Any) -> str:
+    """The name of a rule, and where it is written."""
+    code = getattr(rule.function, "__code__", None)
+    place = f' ("{code.co_filename}", line {code.co_firstlineno})' if code is not None else ""
+    return f"{rule.name}{rule.signature}{place}"
+
+
+def _shown(found: Any) -> str:
+    if isinstance(found, tuple | list):
+        return f"a {type(found).__name__} of {len(found)}"
+    return "None" if found is None else f"a {type(found).__name__}"
 
 
 def aligned(

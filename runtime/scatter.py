@@ -5,11 +5,14 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import library, like_of
 from adcompiler.runtime.facts import is_basic, is_mask
 from adcompiler.runtime.shapes import Shape, broadcast, zeros
 
 # Number of elements up to which ufunc.at costs less than what would make it faster.
 _FEW = 512
+# Number of elements in a row from which on a sum of rows, one by one, costs less than one of elements by their places.
+_WIDE = 100
 
 
 def scatter(y_bar: Any, index: Any, shape: Shape) -> Any:
@@ -25,6 +28,10 @@ def scatter(y_bar: Any, index: Any, shape: Shape) -> Any:
     if len(shape) > 1 and type(y_bar) is np.ndarray and y_bar.size > _FEW and y_bar.dtype.char == "d":
         leading = _leading_integers(index)
         if leading is not None:
+            if len(leading) == 1 and prod(shape[1:]) >= _WIDE:
+                x_bar = zeros(shape, y_bar)
+                _add_rows(x_bar, leading[0], y_bar)
+                return x_bar
             positions = _positions(leading, shape)
             weights = broadcast(y_bar, positions.shape)
             return np.bincount(positions.ravel(), weights.ravel(), prod(shape)).reshape(shape)
@@ -56,15 +63,37 @@ def _is_injective(index: Any) -> bool:
 
 def _add_repeated(buffer: Any, index: Any, y_bar: Any) -> None:
     """Add at an index that may name an element several times."""
+    if like_of(buffer) is not None:
+        _add_on_device(buffer, index, y_bar)
+        return
     many = type(y_bar) is np.ndarray and y_bar.size > _FEW
     if many and type(buffer) is np.ndarray and buffer.ndim > 1 and buffer.flags.c_contiguous:
         leading = _leading_integers(index)
         if leading is not None:
+            if len(leading) == 1 and prod(buffer.shape[1:]) >= _WIDE:
+                _add_rows(buffer, leading[0], y_bar)
+                return
             # NumPy adds at one array of positions five times faster than at any other index.
             positions = _positions(leading, buffer.shape)
             np.add.at(buffer.reshape(-1), positions.ravel(), broadcast(y_bar, positions.shape).ravel())
             return
     np.add.at(buffer, index, y_bar)
+
+
+def _add_rows(buffer: Any, rows: Any, y_bar: Any) -> None:
+    """Add wide rows to those that the integer array `rows` names."""
+    values = broadcast(y_bar, rows.shape + buffer.shape[1:]).reshape(-1, *buffer.shape[1:])
+    for row, value in zip(rows.ravel().tolist(), values, strict=True):
+        buffer[row] += value
+
+
+def _add_on_device(buffer: Any, index: Any, y_bar: Any) -> None:
+    """Add to an array on a device, whose library adds real numbers only."""
+    if buffer.dtype.kind == "c":
+        _add_on_device(buffer.real, index, np.real(y_bar))
+        _add_on_device(buffer.imag, index, np.imag(y_bar))
+    else:
+        library(buffer).add.at(buffer, index, y_bar)
 
 
 def _leading_integers(index: Any) -> list[Any] | None:

@@ -7,23 +7,31 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import like_of
+from adcompiler.runtime.domain import is_domain
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.shapes import broadcast, conj, fit, shape
+from adcompiler.runtime.walk import is_array
 
 
 def _like(values: Any, bars: Iterable[Any]) -> Any:
     """`bars` as an array, tuple or list, as `values` is one."""
-    if isinstance(values, np.ndarray):
-        return np.array(list(bars)).reshape(values.shape)
+    if is_array(values):
+        join = np.array if like_of(values) is None else np.stack
+        return join(list(bars)).reshape(values.shape)
     return tuple(bars) if isinstance(values, tuple) else list(bars)
 
 
 def entry_shapes(values: Any) -> Any:
-    """The shapes of the entries of a sequence, for `spread`; refuses what can be iterated only once."""
-    if isinstance(values, np.ndarray):
+    """The shapes of the entries of a sequence, for `spread`; refuses what can be iterated only once, and objects."""
+    if is_array(values):
         return values.shape
     if not isinstance(values, (list, tuple, deque)):
         raise NoRuleError(f"no derivative through an iteration over a {type(values).__name__}: make it a list first")
+    for value in values:
+        if type(value) is not float and (not is_domain(value) or isinstance(value, (list, tuple, dict))):
+            what = f"a sum of values of type {type(value).__qualname__} has no derivative rule"
+            raise NoRuleError(f"{what}\nCombine the items in a loop.")
     return _like(values, map(shape, values))
 
 
@@ -36,9 +44,9 @@ def spread(c: Any, shapes: Any) -> Any:
 
 def share_equally(c: Any, values: Any, y: Any) -> Any:
     """The cotangent of each of `values`, whose extreme is `y`: equal shares at a tie."""
-    if isinstance(values, np.ndarray):
+    if is_array(values):
         tied = values == y
-        return np.where(tied, c / int(np.count_nonzero(tied)), 0.0)
+        return np.where(tied, c / np.count_nonzero(tied), 0.0)
     ties = [bool(value == y) for value in values]
     return _like(values, (c / sum(ties) if tie else 0.0 for tie in ties))
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import home_of
 from adcompiler.runtime.errors import TangentError
 
 Shape = tuple[int, ...]
@@ -29,7 +30,10 @@ def shape(x: Any) -> Shape:
     found: Shape | None = getattr(x, "shape", None)
     if found is not None:
         return found
-    return np.shape(x) if isinstance(x, (list, tuple, np.flatiter)) else ()
+    if not isinstance(x, (list, tuple, np.flatiter)):
+        return ()
+    # NumPy would convert what is in the list, which an array on a device refuses.
+    return np.shape(x) if home_of(x) is np else (len(x), *shape(x[0]))
 
 
 def ndim(x: Any) -> int:

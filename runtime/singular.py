@@ -32,7 +32,8 @@ def svd_bar(y_bar: Any, a: Any, y: Any, compute_uv: bool, hermitian: bool) -> An
         u, s, vh = y
     else:
         u_bar, s_bar, vh_bar = None, y_bar, None
-        u, s, vh = np.linalg.svd(a, full_matrices=False, **({"hermitian": True} if hermitian else {}))
+        options: dict[str, Any] = {"hermitian": True} if hermitian else {}
+        u, s, vh = np.linalg.svd(a, full_matrices=False, **options)
     if (u_bar is None and s_bar is None and vh_bar is None) or 0 in shape(a):
         return np.zeros_like(u, shape=shape(a))
     s_bar = None if s_bar is None else np.real(s_bar)
@@ -55,7 +56,7 @@ def value_slopes(s_bar: Any, s: Any, size: int) -> Any:
 
 def is_null(s: Any, size: int) -> Any:
     """Which singular values are 0 up to the rounding of a matrix of this `size`."""
-    return s <= np.finfo(s.dtype).eps * size * np.max(s, axis=-1, keepdims=True, initial=0.0)
+    return s <= np.finfo(s.dtype).eps * size * np.max(s, axis=-1, keepdims=True)
 
 
 def _vectors_bar(u_bar: Any, s_bar: Any, v_bar: Any, u: Any, s: Any, v: Any) -> Any:

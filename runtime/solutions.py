@@ -13,6 +13,7 @@ import numpy as np
 
 from adcompiler.runtime.callbacks import Callback, Outside, Pull, dense, flat, shaped, taken
 from adcompiler.runtime.errors import NoRuleError
+from adcompiler.runtime.frozen import frozen
 from adcompiler.runtime.implicit import (
     Curvature,
     curvature_by_differences,
@@ -166,8 +167,11 @@ class Fit:
 
     def __init__(self, config: Any, f: Any, data: tuple[Any, Any, Any], wanted: tuple[bool, ...]) -> None:
         self.config = config
-        self.f = f
-        self.xdata, self.ydata, self.sigma = (np.asarray(d, float) if d is not None else None for d in data)
+        self.f = frozen(f)
+        self.xdata: Any
+        self.ydata: Any
+        self.sigma: Any
+        self.xdata, self.ydata, self.sigma = (None if d is None else np.array(d, dtype=float) for d in data)
         self.wanted = wanted
         self.root = np.linalg.cholesky(self.sigma) if np.ndim(self.sigma) == 2 else None
         if self.root is not None and wanted[3]:
@@ -224,6 +228,12 @@ def limits_of_fit(bounds: Any, size: int) -> tuple[Any, Any]:
 def between(x: Any, low: Any, high: Any, near: Any = 0.0) -> Any:
     """Which variables are further than `near` from their bounds."""
     return (x > low + near) & (x < high - near)
+
+
+def search_tolerance(options: Any, tol: Any, x: Any, low: Any, high: Any) -> Any:
+    """How near to an end of its interval a bounded search stops: it never reaches it."""
+    wanted = (options or {}).get("xatol", 1e-5 if tol is None else tol)
+    return np.minimum(2 * wanted + 1e-7 * np.abs(x), 0.01 * (high - low))
 
 
 def refuse_active_bounds(wanted: bool, free: Any, where: str) -> None:

@@ -1,9 +1,12 @@
-"""Derivatives that NumPy and math do not have: digamma, the Bessel function I1, slopes of sinc and arcsinh."""
+"""Derivatives that NumPy and the math module do not have: digamma, the Bessel function I1, slopes of sinc, arcsinh."""
 
 import math
 from typing import Any
 
 import numpy as np
+
+from adcompiler.runtime.arrays import as_array
+from adcompiler.runtime.elementary import is_finite
 
 # B(2k) / 2k of the asymptotic series, DLMF 5.11.2.
 _DIGAMMA_SERIES = (1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132, -691 / 32760, 1 / 12)
@@ -29,13 +32,17 @@ def digamma(x: float) -> float:
 
 
 def arcsinh_slope(x: Any) -> Any:
-    """1 / sqrt(1 + x^2); of real numbers without the square, which overflows in half precision at 256."""
-    return 1 / np.sqrt(1 + x * x) if np.iscomplexobj(x) else 1 / np.hypot(1, x)
+    """1 / sqrt(1 + x^2); of real numbers without the square where it overflows, in half precision at 256."""
+    if np.iscomplexobj(x):
+        return 1 / np.sqrt(1 + x * x)
+    with np.errstate(over="ignore"):
+        total = 1 + np.square(x)
+    return 1 / np.sqrt(total) if is_finite(total) else 1 / np.hypot(1, x)
 
 
 def sinc_slope(x: Any) -> Any:
     """The derivative of sin(pi x) / (pi x), by its series near 0, where the closed form cancels."""
-    square = np.square(np.pi * np.asanyarray(x))
+    square = np.square(np.pi * as_array(x))
     near = np.abs(square) < 0.25
     # Terms (-1)^k 2k / (2k + 1)! of the derivative of DLMF 4.19.1 divided by its argument.
     series = -square / 3 * (1 - square / 10 * (1 - square / 28 * (1 - square / 54 * (1 - square / 88))))
@@ -124,4 +131,4 @@ def bessel_i1(x: Any) -> Any:
     large = np.where(below, 8.0, size)
     far = _chebyshev(16 / large - 1, _I1_ABOVE_8) / np.sqrt(large)
     dtype = np.result_type(size, np.float16)
-    return np.asarray(np.sign(x) * np.exp(size) * np.where(below, near, far), dtype)[()]
+    return as_array(np.sign(x) * np.exp(size) * np.where(below, near, far)).astype(dtype, copy=False)[()]

@@ -23,7 +23,7 @@ _DEFECTIVE = 0.1 * float(np.finfo(float).eps) ** -0.5
 def equal_values(w: Any, slack: Any = 1.0) -> Any:
     """Which of the values in the last axis are equal up to `slack` times the rounding, as a matrix of bools."""
     gaps = np.abs(w[..., None, :] - w[..., :, None])
-    scale = np.max(np.abs(w), axis=-1, initial=0.0)[..., None, None]
+    scale = np.max(np.abs(w), axis=-1)[..., None, None] if w.size else 0.0
     return gaps <= 4 * np.finfo(w.dtype).eps * w.shape[-1] * scale * slack
 
 
@@ -56,7 +56,7 @@ def require_no_turn(turn: Any, same: Any, size: Any, values: str) -> None:
 
 def largest(*bars: Any) -> Any:
     """The largest absolute value in each matrix of `bars`, which may be None, for all of them together."""
-    sizes = [np.max(np.abs(bar), axis=(-2, -1), keepdims=True, initial=0.0) for bar in bars if bar is not None]
+    sizes = [np.max(np.abs(bar), axis=(-2, -1), keepdims=True) for bar in bars if bar is not None]
     return sizes[0] if len(sizes) == 1 else np.maximum(*sizes)
 
 
@@ -72,8 +72,8 @@ def repeated_part(z: Any, bar: Any, w: Any, same: Any) -> Any:
     """The inner derivative between vectors of equal values, given the Hermitian part `z` of the turn of the vectors.
 
     A function of ``v @ diag(g(w)) @ vh`` has, between vectors of equal values w, ``z = 2 * g(w) * p`` and, on the
-    diagonal, ``bar = g'(w) * p``: the ratio that the diagonals have in common holds for the rest. It is believed if
-    the diagonal of z is not constant, or if the ratio is that of ``g(w) = w``; else raises DifferentiationError.
+    diagonal, ``bar = g'(w) * p``: the ratio that the diagonals have in common holds for the rest. A constant diagonal
+    would not tell this from a function of the values alone that is added. Else raises DifferentiationError.
     """
     off = same & ~unit(same)
     if not np.any(off):
@@ -83,11 +83,13 @@ def repeated_part(z: Any, bar: Any, w: Any, same: Any) -> Any:
     squares = _total(t * t, same)
     ratio = _total(t * bar, same) / np.where(squares == 0, 1, squares)
     spread = _total((t - share_equal(t, same)) ** 2, same)
+    scale = np.max(np.abs(w), axis=-1)[..., None]
     z_size = np.max(_among(same, np.max(np.where(same, np.abs(z), 0), axis=-1)), axis=-1)
     bar_size = np.max(_among(same, np.abs(bar)), axis=-1)
-    determined = (squares > (small * z_size) ** 2) & (np.abs(bar - ratio * t) <= small * bar_size)
-    believed = (spread > small**2 * squares) | (np.abs(2 * ratio * w - 1) <= small)
-    if np.any(np.any(off, axis=-1) & ~(determined & believed)):
+    varied = spread > (small * z_size) ** 2
+    common = np.abs(bar - ratio * t) <= small * bar_size
+    accurate = np.abs(ratio) * scale * small <= 1  # else the function is rounding, as the logarithm is at 1
+    if np.any(np.any(off, axis=-1) & ~(varied & common & accurate)):
         raise DifferentiationError(
             "equal eigenvalues or singular values: what their vectors and values are used for does not determine a "
             "derivative; write the function of the matrix without them, or separate the values"
@@ -111,7 +113,7 @@ def eigh_bar(y_bar: Any, w: Any, v: Any, uplo: str) -> Any:
     function depends on them.
     """
     w_bar, v_bar = y_bar
-    if w_bar is None and v_bar is None:
+    if (w_bar is None and v_bar is None) or not v.size:
         return np.zeros_like(v)
     inner: Any = 0.0
     same = equal_values(w)
@@ -130,7 +132,7 @@ def eigh_bar(y_bar: Any, w: Any, v: Any, uplo: str) -> Any:
     return read_triangle(v @ inner @ adjoint(v), uplo.upper() == "U")
 
 
-def eigvalsh_bar(y_bar: Any, a: Any, uplo: str) -> Any:
+def eigvalsh_bar(y_bar: Any, a: Any, uplo: Any) -> Any:
     """The cotangent of `a` in ``np.linalg.eigvalsh(a)``."""
     w, v = np.linalg.eigh(a, uplo)
     return eigh_bar((y_bar, None), w, v, uplo)
@@ -145,7 +147,7 @@ def eig_bar(y_bar: Any, a_is_real: bool, w: Any, v: Any) -> Any:
     or if the vectors are used where eigenvalues are equal.
     """
     w_bar, v_bar = y_bar
-    if w_bar is None and v_bar is None:
+    if (w_bar is None and v_bar is None) or not v.size:
         return np.zeros_like(v)
     inverse, condition = _inverse_of_eigenvectors(v)
     same = equal_values(w, condition)

@@ -15,12 +15,17 @@ from numpy.polynomial import Polynomial, legendre
 
 
 class Tableau(NamedTuple):
-    """The coefficients of a method; `weights(x)` gives a column for each x in [0, 1]."""
+    """The coefficients of a method; `weights(x)` gives a column for each x in [0, 1].
+
+    `needed` says which stages others need.
+    """
 
     a: Any
     c: Any
     weights: Callable[[Any], Any]
-    implicit: bool
+    order: int
+    implicit: bool = False
+    needed: Any = None
 
 
 def explicit(solver: Any) -> Tableau:
@@ -38,7 +43,7 @@ def explicit(solver: Any) -> Tableau:
         # The interpolant meets the step's end up to rounding only.
         return np.where(x == 1, end[:, None], solver.P @ x ** powers[:, None])
 
-    return Tableau(a, np.append(solver.C, 1.0), weights, False)
+    return Tableau(a, np.append(solver.C, 1.0), weights, solver.order, needed=np.any(a != 0, axis=0))
 
 
 def _dormand_prince_853(solver: Any) -> Tableau:
@@ -58,7 +63,7 @@ def _dormand_prince_853(solver: Any) -> Tableau:
             total = (total + row[:, None]) * (x if i % 2 == 0 else 1 - x)
         return total
 
-    return Tableau(a, c, weights, False)
+    return Tableau(a, c, weights, solver.order, needed=np.any(a != 0, axis=0))
 
 
 @functools.cache
@@ -76,4 +81,4 @@ def radau(stages: int) -> Tableau:
     def weights(x: Any) -> Any:
         return np.stack([integral(x) for integral in integrals])
 
-    return Tableau(weights(c).T, c, weights, True)
+    return Tableau(weights(c).T, c, weights, 2 * stages - 1, True)

@@ -4,9 +4,11 @@ A zero cotangent is None everywhere. Structures mirror the value: a tuple for a 
 dict, a `Tangent` for an object. Everything here is pure: no cotangent is ever changed in place.
 """
 
+from __future__ import annotations
+
 import dataclasses
 from collections.abc import Callable, ItemsView
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -19,7 +21,8 @@ NO_TANGENT = None
 class NotImplementedTangent:
     """The cotangent of an argument for which a rule has no derivative; harmless until somebody asks for it.
 
-    It absorbs what is added to it, and raises a DifferentiationError with `why` when it reaches a result.
+    It absorbs what is added to it, and raises a DifferentiationError with `why` when something else is computed with
+    it, or when it reaches a result.
     """
 
     __slots__ = ("why",)
@@ -30,9 +33,22 @@ class NotImplementedTangent:
     def __repr__(self) -> str:
         return f"NotImplementedTangent({self.why!r})"
 
-    def fail(self) -> None:
-        """Raise the error that this cotangent stands for."""
+    def fail(self, *args: Any, **kwargs: Any) -> NoReturn:
+        """Raise the error that this cotangent stands for, whatever it is asked for."""
         raise DifferentiationError(f"this derivative is not implemented: {self.why}")
+
+    def __add__(self, other: Any) -> NotImplementedTangent:
+        return self
+
+    __radd__ = __add__
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> NotImplementedTangent:
+        return self if ufunc is np.add and method == "__call__" else self.fail()
+
+    __neg__ = __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = __pow__ = __rpow__ = fail
+    __matmul__ = __rmatmul__ = __getitem__ = __iter__ = __len__ = __float__ = __complex__ = __abs__ = fail
+    __array__ = __array_function__ = fail
+    dtype = shape = ndim = size = T = real = imag = property(fail)
 
 
 class Tangent:

@@ -12,7 +12,7 @@ from adcompiler.runtime.errors import UnsupportedSyntaxError
 TEXT = (str, bytes)
 
 # What functions without derivative do with text, by the kind they are declared with: they make no number of it.
-CARRIERS = ("text", "other", "int", "bool", None)
+CARRIERS = ("text", "other", "object", "int", "bool", None)
 
 
 def makes_text(key: Any, args: tuple[Any, ...]) -> bool:
@@ -37,6 +37,7 @@ def refuse_text(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwarg
 
 
 def _has_text(value: Any) -> bool:
+    """Whether a value is text, or a container of nothing else: beside numbers, text says what to do with them."""
     if isinstance(value, list | tuple):
-        return any(isinstance(item, TEXT) for item in value)
+        return len(value) > 0 and all(isinstance(item, TEXT) for item in value)
     return isinstance(value, TEXT)

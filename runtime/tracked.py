@@ -17,9 +17,10 @@ from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.changes import CONCATENATE, METHODS
 from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.held import as_it_was, entries, hold, is_place
-from adcompiler.runtime.members import ABSENT, has_plain_fields, is_field, member
+from adcompiler.runtime.members import ABSENT, has_plain_fields, is_field, is_item_as_attribute, member
 from adcompiler.runtime.moved import CONTAINERS, Operation
 from adcompiler.runtime.places import LOAD_ATTRIBUTE, LOAD_ITEM
+from adcompiler.runtime.resolved import Resolved
 from adcompiler.runtime.tangents import accumulate
 
 _compile: Callable[..., Any]
@@ -31,7 +32,7 @@ def connect(compile_: Any) -> None:
     _compile = compile_
 
 
-def resolve_tracked(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> dynamic.Resolved:
+def resolve_tracked(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
     """The derivative of `f(*args, **kwargs)`; its `backward` takes the record, the value's cotangent and the table."""
     count = 1 + len(args) + len(kwargs)
     if f is getattr:
@@ -43,10 +44,12 @@ def resolve_tracked(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any)
     if inner.source is not None:
         function, flags, first = inner.source
         return _of_source(function, flags, first, count)
+    if owner is None:
+        owner = f.__self__ if isinstance(f, types.MethodType) else f
     return _of_rule(inner, owner)
 
 
-def resolve_caught(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> dynamic.Resolved:
+def resolve_caught(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
     """As `resolve_tracked`, where exceptions are caught: a function of the user's might write, and then raise."""
     found = resolve_tracked(wanted, f, *args, **kwargs)
     if found.source is not None:
@@ -58,23 +61,29 @@ def resolve_caught(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) 
     return found
 
 
-def _attribute(obj: Any, name: str) -> dynamic.Resolved:
+def _attribute(obj: Any, name: str) -> Resolved:
     """`getattr(obj, name)`: a read of a place, a property, or what has no derivative of its own."""
     cls = type(obj)
     found = member(cls, name)
+    if is_item_as_attribute(obj, name, found):
+        inner = dynamic.resolve((False, True, False), getattr, obj, name)
+        held = hold(obj)
+        return Resolved(
+            inner.forward, lambda saved, y_bar, bars: (None, bars.give(held, inner.backward(saved, y_bar)[1]), None)
+        )
     if is_place(obj) and is_field(obj, name):
         return _of_operation(LOAD_ATTRIBUTE, None, 3)
     if isinstance(found, property) and found.fget is not None:
         return _of_getter(found.fget, ())
     if found is ABSENT and has_plain_fields(cls) and member(cls, "__getattr__") is not ABSENT:
         return _of_getter(member(cls, "__getattr__"), (name,))
-    if is_place(obj):
-        return dynamic.Resolved(lambda obj, name: (getattr(obj, name), None), lambda saved, y_bar, bars: (None,) * 3)
+    if is_place(obj) and has_plain_fields(cls):
+        return Resolved(lambda obj, name: (getattr(obj, name), None), lambda saved, y_bar, bars: (None,) * 3)
     inner = dynamic.resolve((False, True, False), getattr, obj, name)
-    return dynamic.Resolved(inner.forward, lambda saved, y_bar, bars: inner.backward(saved, y_bar))
+    return Resolved(inner.forward, lambda saved, y_bar, bars: inner.backward(saved, y_bar))
 
 
-def _of_getter(getter: Any, more: tuple[Any, ...]) -> dynamic.Resolved:
+def _of_getter(getter: Any, more: tuple[Any, ...]) -> Resolved:
     """An attribute that a function of the user's computes."""
     wanted = (True, *(False for _ in more))
 
@@ -84,7 +93,7 @@ def _of_getter(getter: Any, more: tuple[Any, ...]) -> dynamic.Resolved:
     def backward(back: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
         return None, back(y_bar, bars)[0], None
 
-    return dynamic.Resolved(forward, backward, getter)
+    return Resolved(forward, backward, getter)
 
 
 def _operation(f: Any, args: tuple[Any, ...]) -> tuple[Operation | None, Any]:
@@ -100,7 +109,7 @@ def _operation(f: Any, args: tuple[Any, ...]) -> tuple[Operation | None, Any]:
     return None, None
 
 
-def _of_operation(operation: Operation, owner: Any, count: int) -> dynamic.Resolved:
+def _of_operation(operation: Operation, owner: Any, count: int) -> Resolved:
     def forward(*args: Any, **kwargs: Any) -> Any:
         return operation.forward(*(() if owner is None else (owner,)), *args, **kwargs)
 
@@ -109,10 +118,10 @@ def _of_operation(operation: Operation, owner: Any, count: int) -> dynamic.Resol
         padding = (None,) * (1 if owner is not None else 2)
         return (*padding, *cts, *(None,) * count)[:count]
 
-    return dynamic.Resolved(forward, backward)
+    return Resolved(forward, backward)
 
 
-def _of_source(function: Any, wanted: Any, first: tuple[Any, ...], count: int) -> dynamic.Resolved:
+def _of_source(function: Any, wanted: Any, first: tuple[Any, ...], count: int) -> Resolved:
     """A function with source, called with `first` before its other arguments."""
 
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -122,11 +131,11 @@ def _of_source(function: Any, wanted: Any, first: tuple[Any, ...], count: int) -
         cts = back(y_bar, bars)
         return cts if first else (None, *cts)
 
-    return dynamic.Resolved(forward, backward, function)
+    return Resolved(forward, backward, function)
 
 
-def _of_rule(inner: dynamic.Resolved, owner: Any) -> dynamic.Resolved:
-    """A rule, or an operation on a container as a whole: these know cotangents by value only.
+def _of_rule(inner: Resolved, owner: Any) -> Resolved:
+    """A rule, or an operation on a container as a whole: these know cotangents by value only, also that of `owner`.
 
     A rule may keep its arguments, and is given flat containers as they are now; whatever takes apart a container gets
     itself, since what comes out of it must be the objects that are in it.
@@ -158,7 +167,7 @@ def _of_rule(inner: dynamic.Resolved, owner: Any) -> dynamic.Resolved:
         first, *cts = inner.backward(saved, y_bar)
         return bars.give(held_owner, first), *(bars.give(h, ct) for h, ct in zip(held, cts, strict=True))
 
-    return dynamic.Resolved(forward, backward)
+    return Resolved(forward, backward)
 
 
 def is_flat(value: Any) -> bool:

@@ -23,6 +23,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import is_device_class
 from adcompiler.runtime.errors import TangentError
 from adcompiler.runtime.tangents import Tangent, rebuild
 
@@ -45,7 +46,7 @@ def tree_map(fn: Callable[[Any, Any], Any], params: Any, grads: Any) -> Any:
     children = entries(params)
     if children is None:
         return fn(params, grads)
-    check_structure(grads, params)
+    check_entries(grads, params)
     return replaced(params, {key: tree_map(fn, value, part(grads, key)) for key, value in children.items()})
 
 
@@ -61,14 +62,14 @@ _MANY = 16
 
 def holds_only(items: Collection[Any], types: frozenset[type]) -> bool:
     """Whether all of very many items are of these exact types: asked at once, not one by one."""
-    return len(items) > _MANY and types.issuperset(map(type, items))
+    return hasattr(items, "__len__") and len(items) > _MANY and types.issuperset(map(type, items))
 
 
 def is_array(value: Any) -> bool:
     """Whether `value` is an array or a NumPy scalar, of NumPy or of a library with NumPy's dispatch protocol."""
     if isinstance(value, (np.ndarray, np.generic)):
         return True
-    return hasattr(type(value), "__array_ufunc__") and hasattr(type(value), "dtype")
+    return is_device_class(type(value))
 
 
 def entries(value: Any) -> Mapping[Any, Any] | None:
@@ -125,7 +126,7 @@ def _set_slots(value: Any, slots: tuple[tuple[str, Any], ...]) -> dict[str, Any]
 def is_record(cls: type) -> bool:
     """Whether all that objects of a class have are fields: they are no constants, numbers, arrays, containers, ..."""
     others = (*_SEQUENCES, *_CONSTANTS, Mapping, FunctionType, MethodType, functools.partial, float, complex)
-    arrays = issubclass(cls, (np.ndarray, np.generic)) or (hasattr(cls, "__array_ufunc__") and hasattr(cls, "dtype"))
+    arrays = issubclass(cls, (np.ndarray, np.generic)) or is_device_class(cls)
     return not issubclass(cls, others) and not arrays
 
 
@@ -162,7 +163,48 @@ def check_structure(ct: Any, value: Any) -> None:
         fits = isinstance(value, _SEQUENCES) and np.ndim(ct) != 0 if is_array(ct) else isinstance(ct, _SEQUENCES)
         fits = fits and isinstance(value, _SEQUENCES) and len(ct) == len(value)
     if not fits:
-        raise TangentError(f"a cotangent {_describe(ct)} does not belong to a value {_describe(value)}")
+        raise TangentError(
+            f"a cotangent {_describe(ct)} does not belong to a value {_describe(value)}\nGive {_expected(value)}."
+        )
+
+
+def check_entries(ct: Any, value: Any) -> None:
+    """As `check_structure`, and `ct` may have no entries that `value` has not."""
+    check_structure(ct, value)
+    if hasattr(ct, "items"):
+        own = names_of(value) or entries(value) or ()
+        more = [repr(key) for key in ct if key not in own]
+        if more:
+            what = f"a cotangent has {', '.join(more)}, which a value {_describe(value)} has not"
+            raise TangentError(f"{what}\nGive {_expected(value)}.")
+
+
+def check_cotangent(ct: Any, value: Any) -> None:
+    """Raise TangentError if a cotangent that the user gives has another structure than the value."""
+    if ct is None or is_constant(value) or not (hasattr(ct, "items") or isinstance(ct, _SEQUENCES)):
+        return
+    children = entries(value)
+    if children is None:
+        return
+    check_entries(ct, value)
+    names = names_of(value) if hasattr(ct, "items") else ()
+    for key, child in children.items():
+        check_cotangent(part(ct, names[key] if names else key), child)
+
+
+def names_of(value: Any) -> tuple[str, ...]:
+    """The names of the items of a named tuple."""
+    return value._fields if isinstance(value, tuple) and hasattr(value, "_fields") else ()
+
+
+def _expected(value: Any) -> str:
+    """What the cotangent of a structured value has to be."""
+    if isinstance(value, _SEQUENCES):
+        return f"a {type(value).__name__} with {len(value)} cotangents (None for zero)"
+    keys = [repr(key) for key in entries(value) or ()]
+    shown = ", ".join(keys[:6]) + (", ..." if len(keys) > 6 else "")
+    form = "dict" if isinstance(value, (Mapping, FunctionType)) else "Tangent or dict"
+    return f"a {form} with cotangents for {shown} (None, or no entry, for zero)" if keys else "None"
 
 
 def _describe(value: Any) -> str:

@@ -641,12 +641,12 @@ def arguments(x):
     return g(x, x, d=3.0) + g(x, x, x, x, d=1.0, f=x)
 
 
-@refused("`arguments` of a nested function with a computed default", "Write the arguments out")
+@refused("`arguments` of a nested function with a computed default", "Use the variable in the function")
 def computed_default(x):
-    def g(a, b=x[0]):
+    def g(a, b=x[0]):  # refused
         return a * b
 
-    return g(x)  # refused
+    return g(x)
 
 
 @yes("`arg`")

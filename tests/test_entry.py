@@ -1,11 +1,19 @@
 """The entry's guards: what was true at compile time is checked at every call, and a new fact makes a new variant."""
 
+import linecache
 import types
 
 import numpy as np
 import pytest
 
-from adcompiler import UnsupportedSyntaxError, gradient, non_differentiable, pullback, rrule, value_and_grad
+from adcompiler import (
+    UnsupportedSyntaxError,
+    gradient,
+    non_differentiable,
+    pullback,
+    rrule,
+    value_and_grad,
+)
 from tests.modes import copied, variants_of
 
 SCALE = 2.0
@@ -23,8 +31,6 @@ def doubled(x, factor=2.0, *, shift=0.0):
 @pytest.fixture
 def module():
     """A module of a user's, from text, whose globals the test may change."""
-    import linecache
-
     text = (
         "import numpy as np\n"
         "SCALE = 2.0\n"
@@ -425,3 +431,45 @@ def test_parameter_names_that_the_entry_could_use_itself():
 
     assert 2.0 * 60.0 == gradient(f)(1.0, 2.0)
     assert 7.0 * 60.0 == gradient(f)(1.0, 7.0)
+
+
+def test_guards_evaluate_each_value_once():
+    """A length or another number that is compared is read once, and has a name."""
+
+    def f(x, ws):
+        return x * ws[0] * ws[-1]
+
+    text = source_of_entry(f, 1.5, [2.0, 3.0])
+    assert text.count("len(ws)") == 1
+
+
+def source_of_entry(f, *args):
+    """The text of the entry that a call goes through."""
+    made = gradient(f)
+    made(*args)
+    code = made._call.first.__code__
+    return "".join(linecache.cache[code.co_filename][2])
+
+
+def test_an_entry_is_written_once_per_variant():
+    before = {file for file in linecache.cache if file.startswith("<adcompiler entry ")}
+    made = gradient(lambda x: x * x)
+    assert made(1.5) == 3.0
+    after = {file for file in linecache.cache if file.startswith("<adcompiler entry ")}
+    assert len(after - before) == 1
+
+
+def test_many_constants_are_checked_at_once():
+    """A list of ints is a constant, until a float is in it."""
+    numbers = list(range(1000))
+
+    def f(x, numbers):
+        return x * x + numbers[500] * x
+
+    made = gradient(f)
+    assert made(1.5, numbers) == 503.0
+    numbers[500] = 2.0
+    assert made(1.5, numbers) == 5.0
+    numbers[3] = np.int64(3)
+    numbers[500] = True
+    assert made(1.5, numbers) == 4.0

@@ -302,7 +302,7 @@ array([2., 2.])
 >>> gradient(lambda x: eval("x"))(1.0)
 Traceback (most recent call last):
     ...
-adcompiler.runtime.errors.UnsupportedSyntaxError: eval()
+adcompiler.UnsupportedSyntaxError: eval()
   File "<doctest typed[6]>", line 1
     gradient(lambda x: eval("x"))(1.0)
                        ^^^^^^^^^
@@ -397,7 +397,7 @@ class TestNoText:
         assert "NoRuleError" == type(caught.value).__name__
         assert "@rrule" in str(caught.value)
         with pytest.raises(Exception, match="has no derivative rule"):
-            pullback(np.unwrap, X)
+            pullback(np.ma.median, X)
 
     @pytest.mark.parametrize(
         ("make", "words"),
@@ -420,10 +420,9 @@ class TestNoText:
         ("make", "words"),
         [
             (functools.lru_cache, ("cache",)),
-            (np.vectorize, ("np.vectorize", "whole arrays")),
             (gradient, ("erivatives of derivatives", "pass the result")),
         ],
-        ids=["lru_cache", "vectorize", "transform"],
+        ids=["lru_cache", "transform"],
     )
     def test_calls_of_it(self, make, words):
         """Inside a function, whether it is known when compiling or not; the line is shown."""

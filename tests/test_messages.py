@@ -82,7 +82,7 @@ def augmented_view(x):
 
 
 def no_rule(x):
-    return np.sum(np.unwrap(x))  # here
+    return np.sum(np.ma.median(x))  # here
 
 
 def eval_inside(x):
@@ -108,7 +108,7 @@ def out_keyword(x):
 
 
 def unknown_keyword(x):
-    return np.sum(x, where=x > 0)  # here
+    return np.sum(np.sin(x, signature="d->d"))  # here
 
 
 def starred_place(x):
@@ -165,9 +165,9 @@ def test_carets_are_under_the_expression():
     with pytest.raises(NoRuleError) as caught:
         gradient(no_rule)(A)
     lines = str(caught.value).split("\n")
-    at = next(i for i, line in enumerate(lines) if "np.unwrap" in line and "return" in line)
-    start = lines[at].index("np.unwrap(x)")
-    assert " " * start + "^" * len("np.unwrap(x)") == lines[at + 1].rstrip()
+    at = next(i for i, line in enumerate(lines) if "np.ma.median" in line and "return" in line)
+    start = lines[at].index("np.ma.median(x)")
+    assert " " * start + "^" * len("np.ma.median(x)") == lines[at + 1].rstrip()
 
 
 def test_no_source():

@@ -23,7 +23,7 @@ def snippets(path):
 @pytest.fixture
 def registered(monkeypatch):
     """What a snippet registers is forgotten."""
-    for name in ("_rules", "_non_differentiable", "_opt_outs"):
+    for name in ("_rules", "_non_differentiable", "_opt_outs", "_refused", "_waiting"):
         monkeypatch.setattr(registry, name, getattr(registry, name))
 
 
@@ -38,11 +38,18 @@ def test_snippets_run(path, tmp_path, registered, capsys):
     assert number >= 2
 
 
-@pytest.mark.parametrize("number", [n for n, _ in enumerate(snippets(READMES[0])) if n != 1])
-def test_snippets_run_alone(number, tmp_path, registered, capsys):
-    """A reader copies one; only the second, which is output, is none."""
+@pytest.mark.parametrize(
+    ("path", "number"),
+    [(path, n) for path in READMES for n, _ in enumerate(snippets(path))],
+    ids=lambda value: str(value) if isinstance(value, int) else value.parent.name,
+)
+def test_snippets_run_alone(path, number, tmp_path, registered, capsys):
+    """A reader copies one; not output (the second of the first file), nor the tests of what the others define."""
+    text = snippets(path)[number]
+    if text.startswith("#") or "check_rule(" in text:
+        return
     file = tmp_path / "alone.py"
-    file.write_text(snippets(READMES[0])[number], encoding="utf-8")
+    file.write_text(text, encoding="utf-8")
     exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), {"__name__": "alone"})
 
 
@@ -86,17 +93,15 @@ def test_links_and_files_exist(path):
         assert (path.parent / link).exists(), link
 
 
-def test_map_names_every_module():
+@pytest.mark.parametrize("folder", ["adcompiler", "rules", "runtime"])
+def test_map_names_every_module(folder):
     """A module that is not in the map would not be found."""
     text = READMES[0].read_text(encoding="utf-8").partition("## Map")[2]
-    named = set(re.findall(r"`(\w+)`", text))
-    modules = {file.stem for file in (ROOT / "adcompiler").glob("*.py")} - {"__init__"}
-    assert not modules - named
-    assert (
-        not {name for name in named if name.islower()}
-        - modules
-        - {"adcompiler", "rules", "runtime", "examples", "tests"}
-    )
+    tables = [table for table in text.split("\n\n") if table.startswith(f"| `{folder}/`")]
+    rows = [row.split("|")[1] for table in tables for row in table.split("\n")[2:]]
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row)]
+    modules = {file.stem for file in (ROOT / folder).glob("*.py")} - {"__init__"}
+    assert sorted(modules) == sorted(named)
 
 
 def test_commands_exist():
@@ -110,3 +115,9 @@ def test_commands_exist():
             [sys.executable, "-m", "adcompiler", command, "--help"], cwd=ROOT, capture_output=True, check=False
         )
         assert 0 == done.returncode
+
+
+def test_kinds_of_rules_are_described():
+    """Each kind that a rule may declare stands in the table."""
+    text = READMES[1].read_text(encoding="utf-8")
+    assert {kind for kind in registry.RULE_KINDS if f'"{kind}"' not in text} == set()

@@ -114,17 +114,17 @@ def constant_of_a_rule(x):
     return scaled(x, x[0])  # refused
 
 
-@refused(NoRuleError, "the rule of numpy.sum takes no where=", "Write it another way.")
+@refused(NoRuleError, "the rule of numpy.sin takes no signature=", "Write it another way.")
 def keyword_of_a_rule(x):
-    return np.sum(x, where=x > 1.0)  # refused
+    return np.sin(x, signature="d->d")  # refused
 
 
-@refused(NoRuleError, "numpy.unwrap has no derivative rule", "non_differentiable()")
+@refused(NoRuleError, "numpy.ma.extras.median has no derivative rule", "non_differentiable()")
 def without_rule(x):
-    return np.unwrap(x)  # refused
+    return np.ma.median(x)  # refused
 
 
-@refused(NoRuleError, ".data of an array has no derivative rule", "use a function")
+@refused(NoRuleError, ".data of an array is not differentiated", "Use the array itself")
 def attribute_without_rule(x):
     return x.data  # refused
 

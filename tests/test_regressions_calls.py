@@ -69,7 +69,7 @@ def into_a_method_of_a_dict(x):
 
 
 def into_a_function_without_rule(x):
-    return np.sum(np.unwrap(p=x))  # refused
+    return np.sum(np.ma.median(a=x))  # refused
 
 
 def into_an_output(x):
@@ -431,3 +431,46 @@ def test_keywords_that_no_rule_takes():
         check_refused(NoRuleError, copied, X)
     except pytest.fail.Exception:
         check(copied, X)
+
+
+# Methods of arrays that are read, and called elsewhere
+
+
+def method_in_a_variable(x):
+    mean = x.reshape(1, 3).mean
+    return np.sum(mean(0) ** 2)
+
+
+def methods_in_a_list(x):
+    found = [x.max, x.min]
+    return sum(f() ** 2 for f in found)
+
+
+def methods_in_a_dict(x):
+    found = {"mean": x.mean}
+    found["var"] = x.var
+    return found["mean"]() * found["var"]()
+
+
+def method_of_a_result_beside_its_array(x):
+    take = (2 * x).take
+    return np.sum(take([0, 0, 2]) ** 2) + np.sum(x * 3)
+
+
+def method_passed_on(x):
+    def apply(f, v):
+        return f(v)
+
+    return apply(x.dot, np.array([1.0, 2.0, -1.0])) ** 2
+
+
+@programs(
+    method_in_a_variable,
+    methods_in_a_list,
+    methods_in_a_dict,
+    method_of_a_result_beside_its_array,
+    method_passed_on,
+)
+def test_methods_of_arrays_as_values(program):
+    """Reading a method is no call of it: what it is called with later counts."""
+    check(program, X)

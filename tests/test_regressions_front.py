@@ -128,12 +128,12 @@ def test_turns_that_are_written_out(program):
 
 
 def from_a_list(x):
-    fs = [lambda v: v * k for k in (1.0, 2.0)]  # noqa: B023  bound when it is called
+    fs = [lambda v: v * k for k in (1.0, 2.0)]  # noqa: B023
     return fs[0](x)
 
 
 def from_a_generator(x):
-    fs = tuple((lambda v: v * k) for k in (1.0, 2.0))  # noqa: B023  bound when it is called
+    fs = tuple((lambda v: v * k) for k in (1.0, 2.0))  # noqa: B023
     return fs[0](x)
 
 
@@ -144,7 +144,7 @@ def sorted_by_calling(x):
 
 def beside_a_name(x):
     k = 7.0
-    fs = [lambda v: v * k for k in (1.0, 2.0)]  # noqa: B023  bound when it is called
+    fs = [lambda v: v * k for k in (1.0, 2.0)]  # noqa: B023
     return fs[0](x) * k / 7.0
 
 

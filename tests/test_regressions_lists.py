@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 
+from adcompiler import gradient, rrule
 from tests.promises import check
 
 Z = [1 + 1j, 0.2 + 0.4j]
@@ -120,3 +121,27 @@ def test_equal_keys():
     """The value that is overwritten in a display has no cotangent."""
     check(one_key_twice, 0.5)
     check(a_key_bound_again, 0.5, "a")
+
+
+def doubled(x):
+    """A list of a rule that does not say whether it is new."""
+    return [x, 2 * x]
+
+
+@rrule(doubled)
+def doubled_rule(x):
+    def pullback(y_bar):
+        return (sum(factor * entry for factor, entry in zip((1, 2), y_bar, strict=True) if entry is not None),)
+
+    return doubled(x), pullback
+
+
+def list_of_a_rule(a):
+    held = {"a": a}
+    held["a"] = 5.0 * a
+    return doubled(held["a"])[1] * 3.0
+
+
+def test_a_list_that_a_rule_made_in_a_program_that_writes():
+    """Its cotangent goes to the rule: 5 * 2 * 3."""
+    assert gradient(list_of_a_rule)(0.7) == 30.0

@@ -7,7 +7,7 @@ import types
 import numpy as np
 import pytest
 
-from adcompiler import DifferentiationError, MutationError, gradient, pullback
+from adcompiler import DifferentiationError, MutationError, gradient, pullback, rrule
 from tests.promises import WRITTEN_OUT, check, check_refused
 
 X = np.array([0.3, -0.7, 1.2])
@@ -686,3 +686,33 @@ def test_a_container_of_integers_first(first):
     with contextlib.suppress(ValueError):
         run(2.0, first)
     assert (66.0, (32.0,)) == run(2.0, (4.0,))
+
+
+# What a rule keeps
+
+
+def weighed(a, w):
+    return a * w
+
+
+@rrule(weighed, result="fresh", kind="elementwise")
+def weighed_rule(a, w):
+    y = a * w
+    kept = np.asarray(w)  # the argument itself
+
+    def pullback(y_bar):
+        return y_bar * kept, None
+
+    return y, pullback
+
+
+def weights_changed_after_a_rule(x):
+    w = np.array([1, 2, 3])
+    y = weighed(x, w)
+    w[0] = 10
+    return np.sum(y)
+
+
+def test_what_a_rule_keeps_of_an_argument_that_is_written_later():
+    """A local of an inlined rule may be its argument: it is kept as it was."""
+    check(weights_changed_after_a_rule, X)

@@ -444,7 +444,7 @@ def by_the_type_of_a_dtype(x):
 
 
 def shuffled(x):
-    return np.sum(np.random.default_rng(0).permutation(x) ** 2)  # refused
+    return np.sum(np.random.default_rng(0).permuted(x) ** 2)  # refused
 
 
 def by_its_class(x):

@@ -7,6 +7,7 @@ from collections import namedtuple
 import numpy as np
 import pytest
 
+from adcompiler import gradient, rrule
 from adcompiler.runtime.errors import DifferentiationError, TangentError
 from adcompiler.runtime.tangents import NotImplementedTangent, Tangent, Thunk, accumulate, equal, scale, unthunk
 
@@ -73,6 +74,43 @@ def test_not_implemented_tangent_fails_with_its_reason():
     """The error says which derivative it was."""
     with pytest.raises(DifferentiationError, match="not implemented: of the seed"):
         NotImplementedTangent("of the seed").fail()
+
+
+@pytest.mark.parametrize(
+    "use",
+    [
+        lambda c: c * 2.0,
+        lambda c: np.ones(2) * c,
+        lambda c: -c,
+        lambda c: c[0],
+        lambda c: np.sum(c),
+        lambda c: np.ones((2, 2)) @ c,
+        lambda c: c.dtype,
+        float,
+        np.asarray,
+    ],
+)
+def test_not_implemented_tangent_fails_where_it_is_used(use):
+    """The reason is said where a number is wanted; a sum absorbs."""
+    missing = NotImplementedTangent("of the seed")
+    with pytest.raises(DifferentiationError, match="not implemented: of the seed"):
+        use(missing)
+    assert missing is missing + 1.0 is np.ones(2) + missing
+
+
+def test_not_implemented_tangent_names_the_line_of_the_user():
+    """What a rule does not give, and an operation before it asks for."""
+
+    def scaled(x, a):
+        return x * a
+
+    @rrule(scaled)
+    def scaled_rule(x, a):
+        return x * a, lambda y_bar: (y_bar * a, NotImplementedTangent("with respect to a"))
+
+    assert 2.0 == gradient(lambda x: scaled(x, 2.0))(1.0)
+    with pytest.raises(DifferentiationError, match=r"(?s)with respect to a.*test_runtime_tangents"):
+        gradient(lambda a: scaled(3.0, a * 2.0))(1.0)
 
 
 def test_tangent_is_read_by_attribute_and_item():

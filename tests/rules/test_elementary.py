@@ -77,7 +77,7 @@ CASES = [
     *(case(key, x) for key, x in NUMBERS),
     *(case(key, x) for key in CONVERSIONS for x in (normal(2, 3), 1.5)),
     *(case(key, x, wrt=()) for key in (np.float16, np.float32, np.complex64) for x in (normal(2, 3), 1.5)),
-    *(case(np.complex128, x) for x in (normal(2, 3), complex_normal(3), 1.5)),
+    *(case(f, x) for f in (np.complex128, np.clongdouble) for x in (normal(2, 3), complex_normal(3), 1.5)),
     case(np.real_if_close, normal(2, 3)),
     *LIMITS,
 ]

@@ -118,6 +118,7 @@ X = np.array([0.3, 1.7, 2.9])
         lambda x: np.r_["0,2", x, x * x],
         lambda x: np.r_["-1,2,0", x, np.outer(x, x)],
         lambda x: np.r_[x, np.array(x[0]), [1.5, 2.5], x[1:] * 1j],
+        lambda x: np.r_[(x[1], x[2]), [x[0], (x[1], 1.0)[0]]],
         lambda x: np.c_[x, x * x],
         lambda x: np.c_[np.outer(x, x), x, [1, 2, 3]],
         lambda x: np.r_[x.tolist()[1], 2.0, 1],
@@ -161,3 +162,34 @@ def test_unstacked_in_a_compiled_function():
 def test_row_stack():
     """It is the older name of vstack."""
     check_gradient(lambda x: np.row_stack([x, x * x]), X)
+
+
+def collected(parts):
+    out = []
+    for part in parts:
+        out.append(part * part)
+    return np.array(out)
+
+
+def grown(x):
+    parts = x.tolist()
+    parts.append(x[0] * 2)
+    parts[0] = parts[1] * 2
+    return np.array(parts)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: collected(np.meshgrid(x, x)),
+        lambda x: collected(np.broadcast_arrays(x, 2.0)),
+        lambda x: collected(np.split(x, 3)),
+        lambda x: collected(np.linalg.slogdet(np.outer(x, x) + np.eye(3))),
+        lambda x: collected(x.tolist()),
+        lambda x: collected(np.outer(x, x).tolist()[0]),
+        grown,
+    ],
+)
+def test_sequences_of_results_in_a_program_that_writes_into_lists(f):
+    """Cotangents of their items are kept in a table, whether they are lists or tuples."""
+    check_gradient(f, X)

@@ -110,6 +110,16 @@ CASES = [
     *(case(f, complex_normal(3, 2), normal(4, 3, 1), axis=-2) for f in (np.vecdot, np.linalg.vecdot)),
     case(np.vecdot, normal(3), normal(3)),
     case(np.vecdot, normal(3, 2), normal(3, 2), axis=0),
+    *(
+        case(getattr(np, name), make(*x1), other(*x2))
+        for name, shapes in [
+            ("matvec", [((3, 4), (4,)), ((2, 3, 4), (4,)), ((3, 4), (5, 1, 4)), ((2, 1, 3, 4), (5, 4))]),
+            ("vecmat", [((3,), (3, 4)), ((2, 3), (3, 4)), ((3,), (5, 3, 4)), ((2, 1, 3), (5, 3, 4))]),
+        ]
+        if hasattr(np, name)
+        for x1, x2 in shapes
+        for make, other in [(normal, normal), (complex_normal, complex_normal), (complex_normal, normal)]
+    ),
     case(np.linalg.multi_dot, [normal(2, 3), normal(3, 4)]),
     case(np.linalg.multi_dot, [normal(2, 3), normal(3, 4), normal(4, 5)]),
     case(np.linalg.multi_dot, (normal(3), normal(3, 4), complex_normal(4, 2), normal(2, 5))),

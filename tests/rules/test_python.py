@@ -5,6 +5,7 @@ import operator
 import numpy as np
 import pytest
 
+from adcompiler import check_gradient, gradient
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.testing import case, check_rule, complex_normal, normal
@@ -78,3 +79,43 @@ def test_what_carries_its_argument_is_not_declared_inert():
     """enumerate, zip, sorted and the like hand their elements on."""
     for key in (enumerate, zip, map, filter, reversed, sorted, list, tuple, dict, iter, next, getattr):
         assert is_non_differentiable(key) is None
+
+
+def test_operators_called_as_functions():
+    """As the operators themselves, of numbers, arrays and items."""
+    x = np.array([0.5, -1.5])
+    for f in (
+        lambda x: operator.add(x, operator.mul(x, 2.0)),
+        lambda x: operator.truediv(operator.sub(x, 3.0), operator.pos(x)),
+        lambda x: operator.pow(operator.abs(x), 2.5) + operator.neg(x),
+        lambda x: operator.mod(x, 0.4) + operator.matmul(x, x),
+        lambda x: operator.getitem(x, 0) * operator.itemgetter(1)(x),
+        lambda x: operator.floordiv(x, 0.4) * x + operator.lt(x, 0.0) * x,
+        lambda x: operator.attrgetter("real")(x),
+    ):
+        check_gradient(lambda x: np.sum(f(x)), x)  # noqa: B023
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: operator.iadd(x, 1.0),
+        lambda x: operator.imul(x, 2.0),
+        lambda x: operator.call(np.sin, x),
+        lambda x: operator.concat([x], [x])[0],
+    ],
+)
+def test_operators_that_are_refused(f):
+    """They may write into their first argument, or do something else with it than compute."""
+    with pytest.raises(NoRuleError, match="Write the operator or the call itself"):
+        gradient(f)(1.5)
+
+
+def test_builtins_in_their_other_forms():
+    """Extremes with key= and default=, sums with start=, divmod, rounding; a third argument of pow is for ints."""
+    check_gradient(lambda x: max(x, 2.0, key=lambda v: -v) + min([x, 1.0], default=0.0), 1.5)
+    check_gradient(lambda x: max([x, -2.0], key=abs) + sum([x, x], start=x), 1.5)
+    check_gradient(lambda x: divmod(x, 0.4)[1] * round(x, 1) * pow(x, 2) * pow(3, 2, 5), 1.53)
+    check_gradient(lambda x: abs(x) * abs(complex(x, 2.0)), -1.5)
+    with pytest.raises(NoRuleError, match="too many positional arguments"):
+        gradient(lambda x: pow(x, 2, 5))(1.5)

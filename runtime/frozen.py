@@ -1,0 +1,87 @@
+"""A function as it is now, for those who call it again later: what it captured may have changed by then."""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from types import CellType, FunctionType, MethodType
+from typing import Any
+
+import numpy as np
+
+from adcompiler.runtime.members import has_plain_fields
+from adcompiler.runtime.walk import is_constant
+
+
+def frozen(value: Any, seen: dict[int, Any] | None = None) -> Any:
+    """`value` with copies of all that may be rebound or written into: captured variables, containers, objects, arrays.
+
+    Functions, methods, partials and objects of classes written in Python are looked into. What has nothing inside that
+    could change is returned itself.
+    """
+    seen = {} if seen is None else seen
+    if id(value) in seen:
+        return seen[id(value)][0]
+    copy = _copied(value, seen)
+    seen[id(value)] = copy, value  # the value is kept, so that its id is not used again
+    return copy
+
+
+def _copied(value: Any, seen: dict[int, Any]) -> Any:
+    cls = type(value)
+    if cls is np.ndarray:
+        return value.copy(order="K") if value.flags.writeable or value.base is not None else value
+    if cls is FunctionType:
+        return _function(value, seen) if value.__closure__ else value
+    if cls is MethodType:
+        return MethodType(value.__func__, frozen(value.__self__, seen))
+    if cls is functools.partial:
+        keywords = {name: frozen(entry, seen) for name, entry in value.keywords.items()}
+        return functools.partial(frozen(value.func, seen), *frozen(value.args, seen), **keywords)
+    if cls is list or cls is deque:
+        new = value.copy()
+        seen[id(value)] = new, value
+        for i, entry in enumerate(value):
+            new[i] = frozen(entry, seen)
+        return new
+    if cls is dict:
+        new = {}
+        seen[id(value)] = new, value
+        new.update((key, frozen(entry, seen)) for key, entry in value.items())
+        return new
+    if cls is tuple:
+        return tuple(frozen(entry, seen) for entry in value)
+    if is_constant(value) or isinstance(value, float | complex | tuple) or not has_plain_fields(cls):
+        return value
+    return _object(value, seen)
+
+
+def _function(function: FunctionType, seen: dict[int, Any]) -> FunctionType:
+    cells = tuple(CellType() for _ in function.__closure__ or ())
+    new = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, cells)
+    new.__kwdefaults__ = function.__kwdefaults__
+    new.__qualname__, new.__module__ = function.__qualname__, function.__module__
+    seen[id(function)] = new, function
+    for cell, old in zip(cells, function.__closure__ or (), strict=True):
+        try:
+            cell.cell_contents = frozen(old.cell_contents, seen)
+        except ValueError:  # it is empty, and stays so
+            continue
+    return new
+
+
+def _object(value: Any, seen: dict[int, Any]) -> Any:
+    try:
+        new = object.__new__(type(value))
+    except TypeError:
+        return value
+    seen[id(value)] = new, value
+    for base in type(value).__mro__:
+        slots = vars(base).get("__slots__", ())
+        for name in (slots,) if isinstance(slots, str) else slots:
+            descriptor = vars(base).get(name)
+            if descriptor is not None and name not in ("__dict__", "__weakref__") and hasattr(value, name):
+                descriptor.__set__(new, frozen(getattr(value, name), seen))
+    if hasattr(value, "__dict__"):
+        vars(new).update((name, frozen(entry, seen)) for name, entry in vars(value).items())
+    return new
