@@ -240,7 +240,7 @@ def _check_variant(case: "Case", variant: Variant, base_bars: tuple[Any, ...]) -
     args, kwargs = (changed(value, variant.change) for value in case.inputs())
     try:
         _call(case.key, args, kwargs)
-    except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError, Warning):
+    except (TypeError, AttributeError, ValueError, LookupError, ArithmeticError, RuntimeError, Warning):
         return  # the function itself does not take such arguments
     call = applied(case.key, args, kwargs, f"{case} with {variant.label}")
     if not has_tangent(call.y):

@@ -69,7 +69,7 @@ def call_interp1d(self, x):
 
 def position_slopes(table, kind, t, axis):
     """The slopes of the interpolant at `t`, in the shape of its values; None where it is piecewise constant."""
-    if kind in KINDS and KINDS[kind] == 0 or kind == 0:
+    if (kind in KINDS and KINDS[kind] == 0) or kind == 0:
         return None
     x, values = table.x, np.moveaxis(table.y, axis, 0)
     if kind in ("linear", "slinear", 1):

@@ -1,7 +1,8 @@
 """Rules for scipy.linalg: functions of matrices, and matrices that are built from vectors and blocks.
 
 The derivative of an analytic function f of a matrix A in the direction E is the upper right block of
-``f([[A, E], [0, A]])``: Higham (2008), "Functions of matrices", equation 3.16. Its adjoint is that of the adjoint matrix.
+``f([[A, E], [0, A]])``: Higham (2008), "Functions of matrices", equation 3.16. The adjoint of this linear map of E
+is the same map for the adjoint of A.
 """
 
 import numpy as np

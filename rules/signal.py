@@ -114,7 +114,7 @@ def extended_bars(y_bar, x, kernel, mode, boundary, value, correlates=False):
 
 @rrule(signal.convolve2d, result="fresh", kind="array2")
 def convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0, *, needs):
-    require_constant(needs[4], "fillvalue", "convolve2d")
+    require_constant(needs[4], fillvalue, "fillvalue", "convolve2d")
     y = signal.convolve2d(in1, in2, mode, boundary, fillvalue)
 
     def pullback(y_bar):
@@ -125,7 +125,7 @@ def convolve2d(in1, in2, mode="full", boundary="fill", fillvalue=0, *, needs):
 
 @rrule(signal.correlate2d, result="fresh", kind="array2")
 def correlate2d(in1, in2, mode="full", boundary="fill", fillvalue=0, *, needs):
-    require_constant(needs[4], "fillvalue", "correlate2d")
+    require_constant(needs[4], fillvalue, "fillvalue", "correlate2d")
     y = signal.correlate2d(in1, in2, mode, boundary, fillvalue)
     kernel = turned_round(np.asarray(in2))
 
@@ -184,7 +184,7 @@ def sosfilt(sos, x, axis=-1):
 
 @rrule(signal.savgol_filter, result="fresh", kind="like")
 def savgol_filter(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode="interp", cval=0.0, *, needs):
-    require_constant(needs[7], "cval", "savgol_filter")
+    require_constant(needs[7], cval, "cval", "savgol_filter")
     y = signal.savgol_filter(x, window_length, polyorder, deriv, delta, axis, mode, cval)
     if window_length % 2 == 0 or isinstance(delta, np.ndarray):
         return NotImplemented

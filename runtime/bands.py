@@ -1,4 +1,4 @@
-"""Matrices that are given by their diagonals, one a row, as LAPACK has them: ``ab[above + i - j, j]`` is entry (i, j)."""
+"""Matrices that are given by their diagonals, one a row, as in LAPACK: ``ab[above + i - j, j]`` is entry (i, j)."""
 
 from typing import Any
 

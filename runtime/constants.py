@@ -6,11 +6,12 @@ import numpy as np
 
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.tangents import NotImplementedTangent
+from adcompiler.runtime.walk import is_constant
 
 
-def require_constant(active: bool, name: str, function: str) -> None:
-    """Raise NoRuleError if the argument `name` of a function carries a derivative."""
-    if active:
+def require_constant(active: bool, value: Any, name: str, function: str) -> None:
+    """Raise NoRuleError if the argument `name` of a function, which has this `value`, carries a derivative."""
+    if active and not _is_whole(value):
         raise NoRuleError(
             f"{name} of {function} has no derivative here, and carries one\n"
             "Use stop_gradient() of it if it is meant as a constant."
@@ -22,3 +23,7 @@ def unknown(value: Any, why: str) -> Any:
     if isinstance(value, tuple | list):
         return type(value)(unknown(entry, why) for entry in value)
     return NotImplementedTangent(why) if isinstance(value, float | complex | np.ndarray) else None
+
+
+def _is_whole(value: Any) -> bool:
+    return all(map(_is_whole, value)) if isinstance(value, tuple | list) else is_constant(value)

@@ -100,7 +100,7 @@ def _end_slope(h0: Any, h1: Any, m0: Any, m1: Any) -> tuple[Any, Any]:
 
 
 def positions_first(bar: Any, axis: int, rank: int) -> tuple[Any, Any]:
-    """An array of values with the positions (`rank` axes from `axis` on) as one first axis, and the axes of the rest."""
+    """Values with the axes of the positions (`rank`, from `axis` on) as one first axis, and the lengths of the rest."""
     moved = np.moveaxis(bar, range(axis, axis + rank), range(rank))
     return np.reshape(moved, (-1, *moved.shape[rank:]) if rank else (1, *moved.shape)), moved.shape[rank:]
 

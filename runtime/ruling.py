@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.errors import DifferentiationError
-from adcompiler.runtime.tangents import Thunk, unthunk
+from adcompiler.runtime.tangents import NotImplementedTangent, Thunk, unthunk
 from adcompiler.runtime.walk import is_constant
 
 
@@ -172,6 +172,8 @@ def _places(position: Any) -> Any:
 
 def _as_real(ct: Any, value: Any) -> Any:
     """The real part of a complex cotangent that belongs to a real number or array."""
+    if isinstance(ct, NotImplementedTangent):
+        return ct
     kind = getattr(getattr(ct, "dtype", None), "kind", "c" if isinstance(ct, complex) else "f")
     if kind != "c" or np.iscomplexobj(value):
         return ct

@@ -30,7 +30,7 @@ def positions(matrix: Any) -> tuple[Any, Any, Any]:
         height, width = matrix.data.shape[1:]
         rows = major[:, None, None] * height + np.arange(height)[:, None]
         columns = minor[:, None, None] * width + np.arange(width)
-        found = np.broadcast_arrays(rows, columns)
+        found = list(np.broadcast_arrays(rows, columns))
     else:
         found = [major, minor] if matrix.format == "csr" else [minor, major]
     spare = matrix.data.shape[0] - len(major)  # SciPy allows for elements behind the last entry

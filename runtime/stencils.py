@@ -93,3 +93,13 @@ def in_full(y_bar: Any, a_shape: Sequence[int], b_shape: Sequence[int], mode: st
 def turned_round(x: Any) -> Any:
     """`x` with all axes reversed, and its conjugate."""
     return conj(np.flip(x))
+
+
+def widths_of(sizes: Sequence[int], origins: Sequence[int]) -> list[tuple[int, int]]:
+    """How far windows reach before and after the element that they belong to."""
+    return [(n // 2 + origin, n - 1 - n // 2 - origin) for n, origin in zip(sizes, origins, strict=True)]
+
+
+def origins_along(origin: int, axis: int, rank: int) -> list[int]:
+    """The origin of a window along one axis as one for each."""
+    return [origin if i == axis % rank else 0 for i in range(rank)]

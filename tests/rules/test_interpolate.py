@@ -112,10 +112,9 @@ def test_fitpack():
         return np.sum(interpolate.splev(t, interpolate.splrep(X, y)) ** 2)
 
     check_gradient(function, Y, T)
-    tck = interpolate.splrep(X, Y)
+    tck, outside = interpolate.splrep(X, Y), np.array([-0.3, 1.0, 3.4])
     for ext in (0, 1, 3):
         check_gradient(lambda t, ext=ext: np.sum(interpolate.splev(t, tck, der=1, ext=ext) ** 2), T)
-        outside = np.array([-0.3, 1.0, 3.4])
         check_gradient(lambda t, ext=ext: np.sum(interpolate.splev(t, tck, ext=ext) ** 2), outside)
         check_gradient(
             lambda c, ext=ext: np.sum(interpolate.splev(outside, (tck[0], c, 3), ext=ext) ** 2), tck[1].copy()

@@ -38,6 +38,16 @@ LU = Input(factored(near_unit(3, 3)), "lu_factor")
 COMPLEX_LU = Input(factored(near_unit(3, 3, dtype=complex)), "complex lu_factor")
 SMALL = near_unit(3, 3, shift=0.0)
 
+
+def band(*diagonals):
+    """Matrices in the form of their diagonals: random numbers above the ones given."""
+    lowest = np.array(diagonals)[:, None]
+    return Input(lambda rng: lowest + rng.uniform(0, 1, (len(diagonals), 5)), f"band{diagonals}")
+
+
+BAND, LOWER_BAND = band(0.0, 0.0, 4.0, 0.0), band(4.0, 1.0)
+SYMMETRIC_BANDS = {1: band(1.0, 9.0), -1: band(9.0, 1.0)}
+
 CASES = [
     *(
         case(linalg.solve, positive_definite(4), normal(4), assume_a=s, lower=lower, id=f"{s} {lower}")
@@ -45,7 +55,7 @@ CASES = [
         for lower in (False, True)
     ),
     *(
-        case(linalg.solve, hermitian(4, 4, dtype=complex, shift=9.0), complex_normal(4, 2), assume_a=s, id=f"{s} complex")
+        case(linalg.solve, hermitian(4, 4, dtype=complex, shift=9.0), complex_normal(4, 2), assume_a=s)
         for s in STRUCTURES
     ),
     *(case(linalg.solve, near_unit(4, 4), normal(4), assume_a=s, transposed=True, real_only=True) for s in STRUCTURES),
@@ -59,12 +69,12 @@ CASES = [
         for unit in (False, True)
     ),
     case(linalg.solve_triangular, near_unit(2, 3, 3), normal(2, 3, 2), lower=True),
-    case(linalg.solve_banded, (1, 2), Input(lambda rng: rng.uniform(0, 1, (4, 5)) + [[0], [0], [4], [0]], "band"), normal(5)),
-    case(linalg.solve_banded, (1, 0), Input(lambda rng: rng.uniform(1, 2, (2, 5)) + [[3], [0]], "band"), normal(5, 2)),
+    case(linalg.solve_banded, (1, 2), BAND, normal(5)),
+    case(linalg.solve_banded, (1, 0), LOWER_BAND, normal(5, 2)),
     *(
-        case(linalg.solveh_banded, Input(lambda rng, n=n: np.array([[1.0], [9.0]])[::n] + rng.uniform(0, 1, (2, 4)), "b"),
+        case(linalg.solveh_banded, SYMMETRIC_BANDS[n],
              normal(*b), lower=n < 0)
-        for n in (1, -1) for b in [(4,), (4, 2)]
+        for n in (1, -1) for b in [(5,), (5, 2)]
     ),
     case(linalg.solve_toeplitz, np.array([5.0, 1.0, 2.0]), normal(3)),
     case(linalg.solve_toeplitz, np.array([5.0, 1.0 + 1j, 2.0]), normal(3, 2), wrt=(1,)),
@@ -111,7 +121,7 @@ CASES = [
     *(case(linalg.cholesky, m, lower) for m in (POSITIVE, COMPLEX) for lower in (False, True)),
     *(case(linalg.cho_factor, m, lower) for m in (POSITIVE, COMPLEX) for lower in (False, True)),
     *(
-        case(linalg.cho_solve, Input(factored(m, lower=lower), f"cho_factor {lower}"), normal(*b), id=f"{m} {lower} {b}")
+        case(linalg.cho_solve, Input(factored(m, lower=lower), f"cho_factor({m}, {lower})"), normal(*b))
         for m in (POSITIVE, COMPLEX) for lower in (False, True) for b in [(3,), (3, 2)]
     ),
     *(case(linalg.lu, normal(*shape), permute_l=p) for shape in [(3, 3), (4, 3), (3, 5)] for p in (False, True)),
