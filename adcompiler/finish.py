@@ -28,6 +28,7 @@ from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.bars import Bars, Tracked
 from adcompiler.runtime.held import hold
 from adcompiler.runtime.project import detach, materialize, project
+from adcompiler.runtime.resolved import is_caller
 from adcompiler.runtime.tangents import accumulate
 from adcompiler.runtime.walk import check_cotangent, is_array
 from adcompiler.texts import number_of_text
@@ -191,8 +192,7 @@ def call_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Fini
     if compiled.pair.table and compiled.program.escaped:
         raise refuse(
             MutationError,
-            f"{compiled.request.function.__qualname__} is only known at run time, and writes into its arguments",
-            definition_of(compiled.request.function),
+            *_writer(compiled.request.function),
             "The function that calls it was compiled without knowing that.",
             "Let it return a new container, or call it by its own name.",
         )
@@ -206,14 +206,20 @@ def call_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Fini
     return Finish(finish)
 
 
+def _writer(function: Any) -> tuple[str, Any]:
+    """What is said of a function that writes, and where it is; of one that is called through another, at the call."""
+    if is_caller(function):
+        return "a function that is only known at run time writes into what it is given or has captured", None
+    return f"{function.__qualname__} is only known at run time, and writes into its arguments", definition_of(function)
+
+
 def shared_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Finish:
     """The same for a caller with a table of cotangents, which the pullback is given."""
     pair, backward = compiled.pair, compiled.backward
     if alias(compiled.spec).sure_writes:
         raise refuse(
             MutationError,
-            f"{compiled.request.function.__qualname__} is only known at run time, and writes into its arguments",
-            definition_of(compiled.request.function),
+            *_writer(compiled.request.function),
             "What the function that calls it keeps of them could not be protected.",
             "Let it return a new array, or call it by its own name.",
         )

@@ -120,7 +120,20 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver):
         if self.program.writes_places and expr.op == "+" and all(k and self.container_class(k) is list for k in kinds):
             whole = kinds[0] if kinds[0] == kinds[1] else Heap(list)
             return self.place_call(expr, changes.CONCATENATE, expr.args, kinds, whole)
+        if len(kinds) == 2 and any(isinstance(k, Array | IntArray) for k in numbers):
+            with_arrays = self._sequences_as_arrays(expr, kinds)
+            if with_arrays is not None:
+                return self.op(with_arrays)
         return self.formatted(expr, kinds) or self._mixed(expr, key, kinds, numbers)
+
+    def _sequences_as_arrays(self, expr: ir.Op, kinds: list[Any]) -> ir.Op | None:
+        """An operation on an array and a list or tuple, of which NumPy makes an array first; None if there is none."""
+        sequences = [self.form(k) in (list, tuple) for k in kinds]
+        if not any(sequences):
+            return None
+        asarray = ir.Static(np.asarray, "asarray")
+        args = [self._made(ir.Call(asarray, (a,))) if on else a for a, on in zip(expr.args, sequences, strict=True)]
+        return ir.Op(expr.op, tuple(args))
 
     def _mixed(self, expr: ir.Op, key: Any, kinds: list[Any], numbers: list[Any]) -> Resolved:
         """An operator on what is not only numbers."""

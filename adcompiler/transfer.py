@@ -108,7 +108,7 @@ def _is_complex_type(value: Any) -> bool:
     """Whether a known value may ask for a complex result (`dtype=complex`, `"c16"`)."""
     try:
         return np.dtype(value).kind == "c" if value is not None else False
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, SyntaxError):  # NumPy evaluates some texts
         return False
 
 
@@ -223,7 +223,7 @@ def _cast(operands: Operands, fresh: Hashable) -> Kind:
         return kind
     try:
         real = isinstance(dtype, Known) and np.dtype(dtype.value).kind != "c"
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, SyntaxError):
         real = False
     return replace(kind, real=real)
 

@@ -65,6 +65,16 @@ def asarray(a, dtype=None, order=None, *, device=None, copy=None):
     return y, pullback
 
 
+@rrule(np.from_dlpack, result="view", kind="array")
+def from_dlpack(x):
+    y = np.from_dlpack(x)
+
+    def pullback(y_bar):
+        return (y_bar,)
+
+    return y, pullback
+
+
 @rrule(np.asarray_chkfinite, result="same", kind="array")
 def asarray_chkfinite(a, dtype=None, order=None):
     y = np.asarray_chkfinite(a, dtype, order)

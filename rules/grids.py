@@ -13,6 +13,7 @@ from adcompiler.runtime.grids import (
     gradient_spacings,
     kaiser_slope,
     outside_bar,
+    refuse_complex,
 )
 from adcompiler.runtime.layout import reshape
 from adcompiler.runtime.shapes import conj, shape, size
@@ -41,6 +42,7 @@ def gradient(f, *varargs, axis=None, edge_order=1, needs=(True,) * 4):
     y = np.gradient(f, *varargs, axis=axis, edge_order=edge_order)
     axes = gradient_axes(f, axis)
     spacings = gradient_spacings(varargs, len(axes))
+    refuse_complex(spacings)
 
     def pullback(y_bar):
         values, bars = (y, y_bar) if isinstance(y, tuple | list) else ((y,), (y_bar,))

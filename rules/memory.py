@@ -24,6 +24,12 @@ refused(
     why="It reads the bytes of the numbers as other numbers.\nUse x.astype(dtype), x.real or x.imag.",
 )
 refused(
+    np.frombuffer,
+    np.object_,
+    why="It hands the numbers on as bytes or objects, in which the derivative would be lost.\n"
+    "Use the array itself, or stop_gradient(x) if no derivative is wanted.",
+)
+refused(
     np.lib.stride_tricks.as_strided,
     why="Its strides may name any memory.\nUse np.lib.stride_tricks.sliding_window_view, np.broadcast_to or an index.",
 )

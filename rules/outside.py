@@ -15,9 +15,7 @@ def present(names: str, owner: Any = np) -> list[Any]:
 
 # Files and buffers: what is read is a constant
 
-non_differentiable(
-    *present("load loadtxt genfromtxt fromfile fromregex fromstring frombuffer from_dlpack"), kind="number"
-)
+non_differentiable(*present("load loadtxt genfromtxt fromfile fromregex fromstring"), kind="number")
 non_differentiable(*present("save savez savez_compressed savetxt"), kind="other")
 
 # Settings and descriptions
@@ -42,7 +40,7 @@ non_differentiable(*present("mask_indices ndindex"), kind="other")
 
 # Types of things that are no floating-point numbers, and abstract types
 
-non_differentiable(*present("object_ void datetime64 timedelta64 record"), kind="other")
+non_differentiable(*present("void datetime64 timedelta64 record"), kind="other")
 non_differentiable(
     *present("generic number integer signedinteger unsignedinteger inexact floating complexfloating"),
     *present("flexible character"),

@@ -3,7 +3,7 @@
 import builtins
 import operator
 
-from adcompiler.rules.registry import non_differentiable, rrule
+from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.runtime.facts import is_static
 from adcompiler.runtime.patterns import pattern_has
 from adcompiler.runtime.sequences import entry_shapes, extreme_bar, spread
@@ -88,5 +88,6 @@ non_differentiable(operator.lshift, operator.rshift, kind="elementwise")
 # Text and types
 
 non_differentiable(str, repr, ascii, format, chr, bin, hex, oct, bytes, float.hex, kind="text")
-non_differentiable(type, print, input, range, slice, kind="other")
+non_differentiable(type, print, input, range, kind="other")
+refused(slice, why="The ends of a slice are positions, which are whole numbers.\nUse int(x), or stop_gradient(x).")
 non_differentiable(dir, vars, globals, locals, object, kind="other")

@@ -47,7 +47,7 @@ from adcompiler.runtime.resolved import (
 )
 from adcompiler.runtime.ruling import aligned, cotangents_of, first_that_takes, options_of, value_and_pullback
 from adcompiler.runtime.text import CARRIERS, TEXT, makes_text, refuse_text
-from adcompiler.runtime.walk import is_array
+from adcompiler.runtime.walk import is_array, is_constant
 
 # Set by the compiler and the registry when they are imported: the runtime imports neither.
 _lookup: Callable[[Any, tuple[type, ...]], tuple[Any, ...]]
@@ -250,6 +250,10 @@ def _by_key(  # noqa: C901  one case per operation
             )
         # `a += b` is an operation of its own where the class of `a` says so, and else `a = a + b`.
         key = AUGMENTED[key] if member(type(args[0]), f"__{key.__name__}__") is ABSENT or is_domain(args[0]) else key
+    if key in _JOINING and any(isinstance(a, list | tuple) for a in args) and any(map(is_array, args)):
+        raise UnsupportedSyntaxError(
+            f"the operator {key.__name__} on a list or tuple and an array\nMake an array of both: np.asarray(x)."
+        )
     if (key in _JOINING and any(isinstance(a, list | tuple | dict) for a in args)) or key in (list, tuple, dict):
         roles = "p" if key is dict else "s"
         return moving(key, "".join(roles if on else "-" for on in wanted[: len(args)]), len(kwargs))
@@ -328,7 +332,7 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
             found = rule.function(*bound.args, **bound.kwargs, **options_of(rule, wanted, args, kwargs, resolve_value))
             if found is not NotImplemented:
                 y, pullback = value_and_pullback(rule, found)
-                return y, (pullback, rule, args, kwargs)
+                return y, (None if is_constant(y) else pullback, rule, args, kwargs)
         if isinstance(key, types.FunctionType) and not foreign_module(key):
             source = _by_source(key, wanted, args, kwargs)
             y, saved = source.forward(*args, **kwargs)
@@ -337,7 +341,7 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
 
     def backward(saved: Any, y_bar: Any) -> Any:
         pullback, rule, args, kwargs = saved
-        if y_bar is None:
+        if y_bar is None or pullback is None:  # nothing comes back, or a value of whole numbers moves with nothing
             return (None,) * len(wanted)
         if rule is None:
             return pullback(args, y_bar)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.reduction import diff_bar
 from adcompiler.runtime.scatter import scatter
 from adcompiler.runtime.shapes import conj, dtype_of, shape, size, zeros
@@ -167,6 +168,14 @@ def gradient_spacings(spacings: Sequence[Any], count: int) -> list[Any]:
     if not spacings:
         return [1.0] * count
     return list(spacings) * count if len(spacings) == 1 else list(spacings)
+
+
+def refuse_complex(spacings: Sequence[Any]) -> None:
+    """Raise for samples at complex places, along which the slopes of NumPy are no derivatives."""
+    if any(np.iscomplexobj(spacing) for spacing in spacings):
+        raise NoRuleError(
+            "np.gradient with complex spacings has no derivative\nUse real ones, or divide by the step yourself."
+        )
 
 
 # Convolution

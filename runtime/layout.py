@@ -166,7 +166,7 @@ def gather_bar(c: Any, positions: Any, x_shape: Shape) -> Any:
     count, positions = math.prod(x_shape), np.ravel(positions)
     if c.dtype.kind == "c":
         return gather_bar(c.real, positions, x_shape) + 1j * gather_bar(c.imag, positions, x_shape)
-    if like_of(c) is not None:
+    if like_of(c) is not None or c.dtype.itemsize > 8:  # NumPy counts in double precision only
         return scatter(c.ravel(), moved_to(c, positions), (count,)).reshape(x_shape)
     return np.bincount(positions, np.ravel(c), count).astype(c.dtype, copy=False).reshape(x_shape)
 

@@ -50,7 +50,7 @@ def order_bar(c: Any, y: Any, x: Any, ord: Any, axis: Axis) -> Any:
 
     ``y / ord * sum(w * log(|x| / y))``, in which the weights ``w = (|x| / y) ** ord`` add up to 1.
     """
-    if not isinstance(ord, float):
+    if not _is_order(ord):
         return None
     if np.isinf(ord) or ord == 0:
         return 0.0
@@ -60,11 +60,16 @@ def order_bar(c: Any, y: Any, x: Any, ord: Any, axis: Axis) -> Any:
     return np.sum(c * y * np.sum(np.where(absent, 0, ratio**ord * np.log(ratio)), axis=axis, keepdims=True)) / ord
 
 
+def _is_order(ord: Any) -> bool:
+    """Whether an order of a norm is a floating-point number, in an array of no dimensions too."""
+    return not isinstance(ord, str) and ord is not None and np.asarray(ord).dtype.kind == "f"
+
+
 def norm_order_bar(c: Any, y: Any, x: Any, ord: Any, axis: Axis) -> Any:
     """The same for `np.linalg.norm`, which over two axes is a matrix norm: those have orders that stand apart."""
     axes = ndim(x) if axis is None else len(axis) if isinstance(axis, tuple) else 1
     if axes > 1:
-        return 0.0 if isinstance(ord, float) else None
+        return 0.0 if _is_order(ord) else None
     return order_bar(c, y, x, ord, axis)
 
 

@@ -103,6 +103,10 @@ def fit_bars(c_bar: Any, x: Any, y: Any, deg: int, w: Any, c: Any) -> tuple[Any,
             "cupy.polyfit multiplies y by the weights in place, so that the values that were fitted are gone\n"
             "Fit without weights, or by np.linalg.lstsq(np.vander(x, deg + 1) * w[:, None], y * w)."
         )
+    if size(x) <= deg:
+        raise NoRuleError(
+            "np.polyfit with fewer points than coefficients has many solutions\nTake a lower degree, or more points."
+        )
     powers = np.vander(x, deg + 1)
     weights = ones((size(x),), float, x) if w is None else as_array(w)
     a, b = powers * weights[:, None], (np.transpose(y) * weights).T
@@ -131,7 +135,7 @@ def from_roots_bar(y_bar: Any, roots: Any) -> Any:
         )
     others = [np.atleast_1d(np.poly(np.delete(roots, i))) for i in range(size(roots))]
     bars = [-np.sum(y_bar[1:] * conj(other)) for other in others]
-    return _joined(bars, np.result_type(y_bar, roots))
+    return _joined(bars, np.result_type(y_bar, np.asarray(roots)))
 
 
 def roots_bar(c: Any, p: Any, roots: Any) -> Any:
@@ -139,7 +143,7 @@ def roots_bar(c: Any, p: Any, roots: Any) -> Any:
     slopes = np.polyval(np.polyder(p), roots)
     weights = divide_strong(-c, conj(slopes))
     bars = [np.sum(weights * conj(roots**k)) for k in range(size(p) - 1, -1, -1)]
-    return _joined(bars, np.result_type(c, p, roots))
+    return _joined(bars, np.result_type(c, np.asarray(p), roots))
 
 
 def _joined(bars: list[Any], dtype: Any) -> Any:

@@ -40,6 +40,11 @@ def caller(f: Any, named: bool) -> Any:
     return holders[named]
 
 
+def is_caller(function: Any) -> bool:
+    """Whether a function was made by `caller`."""
+    return function.__code__ in (_call.__code__, _call_named.__code__)
+
+
 def _call(f: Any, /, *args: Any) -> Any:
     return f(*args)
 

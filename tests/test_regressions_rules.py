@@ -1,0 +1,91 @@
+"""Programs with functions of NumPy that once had a wrong gradient, or ended in an error of ours."""
+
+import numpy as np
+import pytest
+from scipy import optimize
+
+from adcompiler import DifferentiationError, gradient
+from tests.promises import check
+
+X = np.array([0.5, -1.0, 2.0])
+
+
+def order_in_an_array(t):
+    return np.linalg.norm(np.array([1.0, 2.0, 3.0]), t)
+
+
+def test_an_order_of_a_norm_in_an_array():
+    """The derivative of (sum x^p)^(1/p) by p, from its logarithm; the array is no reason for 0."""
+    x, p = np.array([1.0, 2.0, 3.0]), 1.3
+    norm = np.sum(x**p) ** (1 / p)
+    expected = norm * (np.sum(x**p * np.log(x)) / np.sum(x**p) / p - np.log(np.sum(x**p)) / p**2)
+    assert gradient(order_in_an_array)(np.array(p)) == pytest.approx(expected)
+    assert gradient(order_in_an_array)(p) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: np.sum(np.vectorize(lambda t: t * t, otypes=[int])(a) * 1.0),
+        lambda a: np.sum(np.piecewise(np.array([1, 2]), [np.array([True, False])], [lambda i: i * a[0], a[1]]) * 1.0),
+        lambda a: np.sum(np.apply_along_axis(lambda r: np.array([1, 2]) if r[0] < 1 else r[:2], 0, a) * 1.0),
+    ],
+)
+def test_values_cut_to_whole_numbers_move_with_nothing(f):
+    """As an integer array that is filled with floats: the gradient is 0."""
+    assert [0.0, 0.0, 0.0] == gradient(f)(X).tolist()
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: np.sum(np.from_dlpack(a) * a),
+        lambda a: np.sum(np.split(a, 3) * np.ones((3, 1))),
+        lambda a: np.sum(tuple(np.outer(a, a)) * np.ones((3, 3))),
+        lambda a: np.sum(np.meshgrid(a, a) * np.ones(3)),
+        lambda a: np.sum(np.fromstring("1 2 3", sep=" ") * a),
+        lambda a: np.sum(np.real(np.roots([1.0, a[0] - 4, a[1]]))),
+    ],
+)
+def test_what_numpy_makes_an_array_of(f):
+    """Sequences beside arrays, memory of others, lists of coefficients."""
+    check(f, X)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda a: np.sum(np.frombuffer(a) * 2),
+        lambda a: np.object_(a[0]) * 2.0,
+        lambda a: slice(a, None).start[0] * 2,
+        lambda a: np.sum(np.real(np.gradient(a + 0j, 1j))),
+        lambda a: np.sum(np.polyfit(a, a * a, 5)),
+    ],
+)
+@pytest.mark.filterwarnings("ignore::numpy.exceptions.RankWarning", "ignore::numpy.exceptions.ComplexWarning")
+def test_what_would_lose_the_derivative_is_refused(f):
+    """At the user's line."""
+    with pytest.raises(DifferentiationError, match=__file__):
+        gradient(f)(X)
+
+
+def test_wider_numbers_than_those_numpy_counts_in():
+    """Copies of long doubles are summed in their own precision."""
+    grad = gradient(lambda a: np.sum(np.repeat(a, [1, 0, 2]) ** 2))(X.astype(np.longdouble))
+    assert ([1.0, 0.0, 8.0], np.longdouble) == (grad.tolist(), grad.dtype)
+
+
+def test_a_function_that_writes_and_is_passed_to_a_rule_is_refused_at_the_users_line():
+    """Not in a file of ours."""
+
+    def root(a):
+        seen = []
+
+        def f(t):
+            seen.append(t)
+            return t * t - a
+
+        return optimize.brentq(f, 0, 10)
+
+    with pytest.raises(DifferentiationError, match=__file__):
+        gradient(root)(2.0)
