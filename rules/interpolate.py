@@ -10,6 +10,7 @@ from scipy import interpolate
 from scipy.interpolate import BSpline, PPoly
 
 from adcompiler.rules import interpolate_tables as interpolate_tables
+from adcompiler.rules.names import existing
 from adcompiler.rules.registry import refused, rrule
 from adcompiler.runtime.constants import unknown
 from adcompiler.runtime.errors import NoRuleError
@@ -35,8 +36,9 @@ refused(
     interpolate.splprep,
     interpolate.make_lsq_spline,
     interpolate.make_smoothing_spline,
-    interpolate.make_splrep,
-    interpolate.make_splprep,
+    *existing(interpolate, "make_splrep make_splprep generate_knots bisplrep bisplev"),
+    *existing(interpolate, "BivariateSpline LSQBivariateSpline LSQSphereBivariateSpline RectSphereBivariateSpline"),
+    *existing(interpolate, "SmoothSphereBivariateSpline"),
     why="A smoothing spline chooses its knots from the data, by FITPACK or by cross-validation.\n"
     "Use make_interp_spline or CubicSpline.",
 )
@@ -59,6 +61,8 @@ refused(
     interpolate.sproot,
     interpolate.spalde,
     interpolate.insert,
+    *existing(interpolate, "AAA BPoly FloaterHormannInterpolator NdBSpline NdPPoly Rbf interp2d pade"),
+    *existing(interpolate, "approximate_taylor_polynomial"),
     PPoly.roots,
     PPoly.solve,
     why="It has no rule here.\nUse CubicSpline, PchipInterpolator, RegularGridInterpolator or numpy.linalg.solve.",

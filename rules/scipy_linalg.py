@@ -12,6 +12,7 @@ from scipy import linalg
 from adcompiler.rules import norms
 from adcompiler.rules import scipy_factorisations as scipy_factorisations
 from adcompiler.rules import scipy_matrices as scipy_matrices
+from adcompiler.rules.names import existing
 from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.runtime.bands import adjoint_band, solve_band_bar
 from adcompiler.runtime.factors import from_triangle
@@ -24,6 +25,18 @@ from adcompiler.runtime.structured import adjoint_structure, part_read, triangle
 from adcompiler.runtime.truncated import pseudo_inverse_bar
 
 non_differentiable(linalg.bandwidth, kind="tuple")
+non_differentiable(
+    *existing(linalg, "dft hadamard helmert hilbert invhilbert invpascal pascal"),
+    kind="array2",
+)
+non_differentiable(
+    *existing(linalg, "find_best_blas_type get_blas_funcs get_lapack_funcs test"),
+    kind="other",
+)
+refused(
+    *existing(linalg, "clarkson_woodruff_transform diagsvd"),
+    why="It has no rule here.\nMultiply by the random matrix, or use numpy.diag.",
+)
 non_differentiable(linalg.issymmetric, linalg.ishermitian, kind="bool")
 refused(
     linalg.solve_continuous_are,
