@@ -371,7 +371,7 @@ def splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, *, per=0
         c_bar = y_bar[1]
         matrix = basis(tck[0], k, np.asarray(x, float), 0, True)
         y_bar = np.zeros(n) if c_bar is None else np.linalg.solve(matrix.T, np.asarray(c_bar)[:n])
-        return unknown(x, PLACES), y_bar, *(None,) * 9
+        return unknown(x, PLACES), y_bar, None, unknown(xb, PLACES), unknown(xe, PLACES), *(None,) * 6
 
     return tck, pullback
 
