@@ -6,6 +6,7 @@ import numpy as np
 from scipy.spatial import distance
 
 from adcompiler.rules.registry import refused, rrule
+from adcompiler.runtime.constants import require_constant
 from adcompiler.runtime.distances import SMOOTH, distance_bars
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.shapes import shape
@@ -30,7 +31,8 @@ def check_metric(metric):
 
 
 @rrule(distance.cdist, result="fresh", kind="array2")
-def cdist(XA, XB, metric="euclidean", *, p=2):
+def cdist(XA, XB, metric="euclidean", *, p=2, needs):
+    require_constant(needs[3], p, "p", "cdist")
     check_metric(metric)
     options = dict(p=p) if metric == "minkowski" else {}
     y = distance.cdist(XA, XB, metric, **options)
@@ -44,7 +46,8 @@ def cdist(XA, XB, metric="euclidean", *, p=2):
 
 
 @rrule(distance.pdist, result="fresh", kind="array1")
-def pdist(X, metric="euclidean", *, p=2):
+def pdist(X, metric="euclidean", *, p=2, needs):
+    require_constant(needs[2], p, "p", "pdist")
     check_metric(metric)
     options = dict(p=p) if metric == "minkowski" else {}
     y = distance.pdist(X, metric, **options)

@@ -10,6 +10,7 @@ from scipy import interpolate
 from scipy.interpolate import BSpline, PPoly
 
 from adcompiler.rules import interpolate_tables as interpolate_tables
+from adcompiler.rules.names import existing
 from adcompiler.rules.registry import refused, rrule
 from adcompiler.runtime.constants import unknown
 from adcompiler.runtime.errors import NoRuleError
@@ -35,8 +36,9 @@ refused(
     interpolate.splprep,
     interpolate.make_lsq_spline,
     interpolate.make_smoothing_spline,
-    interpolate.make_splrep,
-    interpolate.make_splprep,
+    *existing(interpolate, "make_splrep make_splprep generate_knots bisplrep bisplev"),
+    *existing(interpolate, "BivariateSpline LSQBivariateSpline LSQSphereBivariateSpline RectSphereBivariateSpline"),
+    *existing(interpolate, "SmoothSphereBivariateSpline"),
     why="A smoothing spline chooses its knots from the data, by FITPACK or by cross-validation.\n"
     "Use make_interp_spline or CubicSpline.",
 )
@@ -59,6 +61,8 @@ refused(
     interpolate.sproot,
     interpolate.spalde,
     interpolate.insert,
+    *existing(interpolate, "AAA BPoly FloaterHormannInterpolator NdBSpline NdPPoly Rbf interp2d pade"),
+    *existing(interpolate, "approximate_taylor_polynomial"),
     PPoly.roots,
     PPoly.solve,
     why="It has no rule here.\nUse CubicSpline, PchipInterpolator, RegularGridInterpolator or numpy.linalg.solve.",
@@ -367,7 +371,7 @@ def splrep(x, y, w=None, xb=None, xe=None, k=3, task=0, s=None, t=None, *, per=0
         c_bar = y_bar[1]
         matrix = basis(tck[0], k, np.asarray(x, float), 0, True)
         y_bar = np.zeros(n) if c_bar is None else np.linalg.solve(matrix.T, np.asarray(c_bar)[:n])
-        return unknown(x, PLACES), y_bar, *(None,) * 9
+        return unknown(x, PLACES), y_bar, None, unknown(xb, PLACES), unknown(xe, PLACES), *(None,) * 6
 
     return tck, pullback
 

@@ -9,6 +9,7 @@ from scipy import ndimage
 
 from adcompiler.rules import ndimage_geometry as ndimage_geometry
 from adcompiler.rules import ndimage_ranks as ndimage_ranks
+from adcompiler.rules.names import existing
 from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.runtime.constants import require_constant
 from adcompiler.runtime.sampling import per_axis
@@ -38,6 +39,7 @@ non_differentiable(
     ndimage.maximum_position,
     ndimage.minimum_position,
     ndimage.watershed_ift,
+    *existing(ndimage, "generate_binary_structure iterate_structure value_indices test"),
     kind="other",
 )
 refused(
@@ -47,6 +49,7 @@ refused(
     ndimage.generic_gradient_magnitude,
     ndimage.geometric_transform,
     ndimage.labeled_comprehension,
+    *existing(ndimage, "vectorized_filter"),
     why="It calls a Python function for each part of the image.\n"
     "Write it with correlate, or with slices of the padded image.",
 )
@@ -71,7 +74,7 @@ refused(
     why="It has no rule here.\nMultiply the spectrum of numpy.fft, or use gaussian_filter and shift.",
 )
 refused(
-    ndimage.sum_labels,
+    *existing(ndimage, "sum_labels sum"),
     ndimage.mean,
     ndimage.variance,
     ndimage.standard_deviation,

@@ -12,6 +12,7 @@ from scipy import linalg
 from adcompiler.rules import norms
 from adcompiler.rules import scipy_factorisations as scipy_factorisations
 from adcompiler.rules import scipy_matrices as scipy_matrices
+from adcompiler.rules.names import existing
 from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.runtime.bands import adjoint_band, solve_band_bar
 from adcompiler.runtime.factors import from_triangle
@@ -24,6 +25,18 @@ from adcompiler.runtime.structured import adjoint_structure, part_read, triangle
 from adcompiler.runtime.truncated import pseudo_inverse_bar
 
 non_differentiable(linalg.bandwidth, kind="tuple")
+non_differentiable(
+    *existing(linalg, "dft hadamard helmert hilbert invhilbert invpascal pascal"),
+    kind="array2",
+)
+non_differentiable(
+    *existing(linalg, "find_best_blas_type get_blas_funcs get_lapack_funcs test"),
+    kind="other",
+)
+refused(
+    *existing(linalg, "clarkson_woodruff_transform diagsvd"),
+    why="It has no rule here.\nMultiply by the random matrix, or use numpy.diag.",
+)
 non_differentiable(linalg.issymmetric, linalg.ishermitian, kind="bool")
 refused(
     linalg.solve_continuous_are,
@@ -50,13 +63,14 @@ refused(
 def solve(a, b, lower=False, *, check_finite=True, assume_a=None, transposed=False):
     if ndim(a) < 2 or ndim(b) < 1 or shape(a)[-1] != shape(b)[max(ndim(b) - 2, 0)]:
         return NotImplemented
-    y = linalg.solve(a, b, lower, check_finite=check_finite, assume_a=assume_a, transposed=transposed)
+    given = {} if assume_a is None else dict(assume_a=assume_a)
+    y = linalg.solve(a, b, lower, check_finite=check_finite, transposed=transposed, **given)
     a_shape, b_shape = shape(a), shape(b)
 
     def pullback(y_bar):
         other, assumed = (conj(a), assume_a) if transposed else adjoint_structure(a, assume_a)
         columns = y_bar[..., None] if len(b_shape) == 1 else y_bar
-        x_bar = linalg.solve(other, columns, lower, check_finite=False, assume_a=assumed)
+        x_bar = linalg.solve(other, columns, lower, check_finite=False, **(given and dict(assume_a=assumed)))
         x_bar = x_bar[..., 0] if len(b_shape) == 1 else x_bar
         wide = a_shape if len(a_shape) >= len(b_shape) else b_shape[:-2] + a_shape[-2:]
         a_bar = solve_bar_a(x_bar, y, wide, b_shape)

@@ -149,7 +149,7 @@ def fractional_matrix_power(A, t):
 
     def pullback(y_bar):
         A_bar = direction_bar(lambda a: linalg.fractional_matrix_power(a, t), A, y_bar)
-        if not isinstance(t, float):
+        if isinstance(t, int | np.integer):
             return A_bar, None
         logarithm = linalg.logm(np.asarray(A, np.result_type(A, float)))  # it warns in single precision
         return A_bar, float(np.sum(np.real(conj(logarithm @ y) * y_bar)))

@@ -2,6 +2,7 @@
 
 from scipy import signal
 
+from adcompiler.rules.names import existing
 from adcompiler.rules.registry import non_differentiable, refused
 
 non_differentiable(
@@ -10,6 +11,9 @@ non_differentiable(
     signal.argrelextrema,
     signal.argrelmax,
     signal.argrelmin,
+    *existing(signal, "peak_prominences peak_widths"),
+    *existing(signal, "buttord cheb1ord cheb2ord ellipord kaiserord choose_conv_method check_COLA check_NOLA test"),
+    *existing(signal, "max_len_seq unit_impulse correlation_lags"),
     kind="other",
 )
 refused(
@@ -72,6 +76,24 @@ refused(
     signal.firls,
     signal.remez,
     signal.get_window,
+    *existing(signal, "firwin2 firwin_2d iirdesign iirnotch iirpeak iircomb gammatone minimum_phase group_delay"),
+    *existing(signal, "buttap cheb1ap cheb2ap ellipap besselap kaiser_atten kaiser_beta band_stop_obj"),
+    *existing(signal, "closest_STFT_dual_window"),
     why="The design of a filter depends on its parameters by poles, zeros and tables, and has no rule.\n"
     "Use stop_gradient() of the parameters, or optimise the coefficients themselves.",
+)
+refused(
+    *existing(signal, "StateSpace TransferFunction ZerosPolesGain lti dlti ShortTimeFFT CZT ZoomFFT place_poles"),
+    *existing(signal, "lsim dlsim impulse dimpulse step dstep bode dbode freqresp dfreqresp cont2discrete"),
+    *existing(signal, "freqs freqs_zpk freqz_sos freqz_zpk sosfreqz findfreqs abcd_normalize normalize czt_points"),
+    *existing(signal, "bilinear bilinear_zpk lp2bp lp2bp_zpk lp2bs lp2bs_zpk lp2hp lp2hp_zpk lp2lp lp2lp_zpk"),
+    *existing(signal, "sos2tf sos2zpk ss2tf ss2zpk tf2sos tf2ss tf2zpk zpk2sos zpk2ss zpk2tf sosfilt_zi"),
+    *existing(signal, "residuez invres invresz unique_roots"),
+    why="Systems and their representations are found from roots and by the order of these, and have no rule.\n"
+    "Write the response with numpy: np.polyval(b, s) / np.polyval(a, s).",
+)
+refused(
+    *existing(signal, "chirp gausspulse sawtooth square sweep_poly gauss_spline cspline1d_eval qspline1d_eval"),
+    *existing(signal, "cspline2d qspline2d envelope vectorstrength"),
+    why="It has no rule here.\nWrite the wave or the spline with NumPy's functions.",
 )

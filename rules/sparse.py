@@ -10,6 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from adcompiler.rules import sparse_linalg as sparse_linalg
+from adcompiler.rules.names import existing
 from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.rules.sparse_parts import (
     FORMATS,
@@ -31,7 +32,23 @@ refused(
     sparse.spmatrix.todense,
     why="It gives a numpy.matrix, which has no rules.\nUse toarray().",
 )
-non_differentiable(sparse.issparse, sparse.isspmatrix, kind="bool")
+non_differentiable(
+    *existing(
+        sparse,
+        "issparse isspmatrix isspmatrix_bsr isspmatrix_coo isspmatrix_csc isspmatrix_csr isspmatrix_dia "
+        "isspmatrix_dok isspmatrix_lil",
+    ),
+    kind="bool",
+)
+non_differentiable(*existing(sparse, "get_index_dtype safely_cast_index_arrays save_npz load_npz"), kind="other")
+refused(
+    *existing(sparse, "spdiags swapaxes permute_dims expand_dims"),
+    why="It has no rule here.\nUse diags, and A.T of a matrix.",
+)
+refused(
+    *existing(sparse, "dok_array dok_matrix lil_array lil_matrix"),
+    why="These formats keep their elements in Python's containers.\nUse csr_array or coo_array.",
+)
 refused(
     sparse.kron,
     sparse.kronsum,

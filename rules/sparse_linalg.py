@@ -6,7 +6,8 @@ An iterative solver is asked for both, with the same tolerance: the derivative i
 import numpy as np
 from scipy.sparse import linalg
 
-from adcompiler.rules.registry import refused, rrule
+from adcompiler.rules.names import existing
+from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.rules.sparse_parts import FORMATS, is_sparse
 from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.shapes import conj, shape
@@ -33,6 +34,17 @@ refused(
     linalg.onenormest,
     why="It has no rule here.\nUse spsolve, or the functions of scipy.linalg with A.toarray().",
 )
+
+
+refused(
+    *existing(linalg, "bicg cgs gcrotmk lgmres minres qmr tfqmr"),
+    why="It has no rule here.\nUse cg, gmres or bicgstab.",
+)
+refused(
+    *existing(linalg, "norm funm_multiply_krylov LaplacianNd aslinearoperator"),
+    why="It has no rule here.\nUse the stored elements themselves: np.linalg.norm(A.data).",
+)
+non_differentiable(*existing(linalg, "is_sptriangular spbandwidth use_solver test"), kind="other")
 
 
 def adjoint_of(A):

@@ -41,5 +41,7 @@ def test_in_a_function():
 def test_refused():
     with pytest.raises(NoRuleError):
         gradient(lambda x: np.sum(distance.pdist(x, "correlation")))(np.eye(3))
+    with pytest.raises(NoRuleError, match="p of cdist"):
+        gradient(lambda p: np.sum(distance.cdist(np.eye(3), np.eye(3), "minkowski", p=p)))(3.0)
     with pytest.raises(NoRuleError):
         gradient(lambda x: distance.cosine(x, np.ones(3)))(np.arange(3.0))

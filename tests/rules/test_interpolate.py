@@ -6,6 +6,7 @@ from scipy import interpolate
 from scipy.interpolate import BSpline, PPoly, RegularGridInterpolator, interp1d
 
 from adcompiler import check_gradient, gradient
+from adcompiler.coverage import UNKNOWN, coverage
 from adcompiler.errors import DifferentiationError, NoRuleError
 
 X = np.array([0.0, 0.4, 1.0, 1.7, 2.1, 3.0])
@@ -181,6 +182,11 @@ def test_refused(function):
 def test_knots_are_not_constants():
     with pytest.raises((NoRuleError, DifferentiationError)):
         gradient(lambda s: np.sum(s(T)))(B_SPLINE)
+
+
+def test_every_public_function_is_in_some_list():
+    """A rule, no derivative, or refused."""
+    assert [] == [entry.name for entry in coverage(interpolate) if entry.how == UNKNOWN and entry.name != "test"]
 
 
 FIELDS = [getattr(cls, name, None) for cls in (PPoly, BSpline) for name in ("c", "x", "t")]

@@ -5,6 +5,7 @@ import pytest
 from scipy import ndimage
 
 from adcompiler import check_gradient, gradient
+from adcompiler.coverage import UNKNOWN, coverage
 from adcompiler.errors import DifferentiationError
 from adcompiler.testing import case, check_rule, distinct, normal, uniform
 
@@ -120,3 +121,8 @@ def test_labels_have_no_derivative():
 def test_refused(function):
     with pytest.raises(DifferentiationError):
         gradient(function)(IMAGE)
+
+
+def test_every_public_function_is_in_some_list():
+    """A rule, no derivative, or refused."""
+    assert [] == [entry.name for entry in coverage(ndimage) if entry.how == UNKNOWN]

@@ -5,6 +5,7 @@ import pytest
 from scipy import linalg
 
 from adcompiler import check_gradient, gradient
+from adcompiler.coverage import UNKNOWN, coverage
 from adcompiler.errors import DifferentiationError, NoRuleError
 from adcompiler.testing import Input, case, check_rule, complex_normal, normal, positive, positive_definite
 
@@ -238,3 +239,8 @@ def test_refused(function):
 def test_factors_of_a_singular_matrix():
     with pytest.raises(DifferentiationError):
         gradient(lambda a: np.sum(linalg.lu(a)[2]))(np.zeros((2, 2)))
+
+
+def test_every_public_function_is_in_some_list():
+    """A rule, no derivative, or refused."""
+    assert [] == [entry.name for entry in coverage(linalg) if entry.how == UNKNOWN]

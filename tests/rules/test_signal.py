@@ -5,6 +5,7 @@ import pytest
 from scipy import signal
 
 from adcompiler import check_gradient, gradient
+from adcompiler.coverage import UNKNOWN, coverage
 from adcompiler.errors import NoRuleError
 from adcompiler.testing import case, check_rule, complex_normal, normal
 
@@ -121,3 +122,8 @@ def test_peaks_have_no_derivative():
 def test_refused(function):
     with pytest.raises(NoRuleError):
         gradient(function)(np.sin(np.arange(40.0)))
+
+
+def test_every_public_function_is_in_some_list():
+    """A rule, no derivative, or refused."""
+    assert [] == [entry.name for entry in coverage(signal) if entry.how == UNKNOWN]

@@ -9,6 +9,7 @@ from scipy import sparse
 from scipy.sparse import linalg
 
 from adcompiler import check_gradient, gradient
+from adcompiler.coverage import UNKNOWN, coverage
 from adcompiler.errors import DifferentiationError, NoRuleError
 from adcompiler.rules.sparse_parts import FORMATS, methods
 
@@ -171,6 +172,13 @@ def test_refused(function):
 def test_no_rule_for_other_formats():
     with pytest.raises(NoRuleError):
         gradient(lambda a: np.sum(a @ VECTOR))(sparse.lil_array(DENSE))
+
+
+def test_every_public_function_is_in_some_list():
+    """A rule, no derivative, or refused; but for base classes, and what makes matrices of integers alone."""
+    others = {"eye", "eye_array", "identity", "rand", "random", "random_array", "sparray", "spmatrix", "LinearOperator"}
+    found = [entry.name for module in (sparse, linalg) for entry in coverage(module) if entry.how == UNKNOWN]
+    assert set(found) <= {*others, "SuperLU"}
 
 
 BY_HAND = {
