@@ -79,6 +79,11 @@ REASONS = {
         "ellipk ellipe ellipkm1".split(), "Carlson's forms do not cancel, and take longer than a polynomial"
     ),
     "psi": "its derivative, a zeta function, takes longer than a polynomial",
+    **dict.fromkeys("rgamma loggamma".split(), "the digamma function takes longer than the value"),
+    **dict.fromkeys("log_ndtr ndtri".split(), "the slope is a quotient of a density, taken by logarithms in the tails"),
+    "y0": "the slope is infinite at 0, and guarded there",
+    "numpy.nanprod": "as of the product, with the places that are nan put aside first",
+    "numpy.nanmedian": "the value is a selection; the place of the middle needs an order",
     "sici": "the derivatives are sine and cosine over the argument, both guarded at 0",
     "numpy.fft.rfftfreq": "the value counts; the cotangent multiplies it and sums",
     "numpy.gradient": "the differences are taken twice, and their adjoint along each axis",
