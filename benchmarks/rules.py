@@ -79,7 +79,6 @@ REASONS = {
         "ellipk ellipe ellipkm1".split(), "Carlson's forms do not cancel, and take longer than a polynomial"
     ),
     "psi": "its derivative, a zeta function, takes longer than a polynomial",
-    "sici": "the derivatives are sine and cosine over the argument, both guarded at 0",
     "numpy.fft.rfftfreq": "the value counts; the cotangent multiplies it and sums",
     "numpy.gradient": "the differences are taken twice, and their adjoint along each axis",
     "numpy.average": "weights and elements both have cotangents, and the sum of the weights is a result",
@@ -90,6 +89,7 @@ REASONS = {
 FORMS = {
     "where=": "with a mask, the plain rule is applied to the chosen elements, and both are put into place",
     ".outer(": "the value reads two vectors; the pullback reads and writes a matrix for each, and sums it",
+    "np.divide.reduce": "there is no closed form here: it is folded step by step, by the rule of the plain call",
     ".reduce(": "several passes for one: products of others or places of extrema, and the axis is moved to the end",
     ".accumulate(": "a function without closed form is undone step by step along the axis",
     ".reduceat(": "as for reduce, and the total of each piece is spread over its elements",
@@ -224,6 +224,15 @@ def measured(line: str, function: Any) -> Row:
     return Row(line, rule, best[1] / (max(best[2], best[0]) if copies else best[0]), copies)
 
 
+def least(line: str, function: Any) -> Row:
+    """The least ratio of up to three measurements, if the first say that the rule is slow: the machine may be."""
+    row = measured(line, function)
+    for _ in range(2):
+        if row.ratio > SLOW:
+            row = min(row, measured(line, function), key=lambda found: found.ratio)
+    return row
+
+
 def main(only: str) -> None:
     """Measure, and print the slowest first."""
     lookup(np.sin)  # loads the rules of the packages that are imported
@@ -233,7 +242,7 @@ def main(only: str) -> None:
         warnings.simplefilter("ignore")
         for line, function in zip(lines, compiled_from(lines, Path(folder)), strict=True):
             try:
-                rows.append(measured(line, function))
+                rows.append(least(line, function))
             except (DifferentiationError, ArithmeticError, AttributeError, IndexError, TypeError, ValueError) as error:
                 rows.append(Row(line, None, 0.0, error=f"{type(error).__name__}: {str(error).splitlines()[0]}"))
     show(rows)

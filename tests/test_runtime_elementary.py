@@ -4,6 +4,8 @@ import numpy as np
 import pytest
 
 from adcompiler.runtime.elementary import divide_singular, divide_strong, multiply_strong
+from adcompiler.runtime.guarded import length
+from adcompiler.runtime.special import arcsinh_slope
 
 ZERO_OR_POLE = [0.0, 1.0, 0.0, -2.0]
 
@@ -38,3 +40,18 @@ def test_guards_keep_dtype_and_broadcast(helper, dtype, denominator):
     result = helper(np.ones((2, 1), dtype), np.array(denominator, dtype))
     assert (dtype, (2, 3)) == (result.dtype, result.shape)
     assert dtype == helper(dtype(1), np.array(denominator, dtype)).dtype
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("scale", [0.0, 1e-300, 1e-30, 1.0, 1e25, 1e300, np.inf, np.nan])
+def test_length_and_slope_of_arcsinh_at_every_scale(dtype, scale):
+    """By squares, or by np.hypot where squares over- or underflow; without a warning either way."""
+    with np.errstate(all="ignore"):
+        a, b = (np.linspace(-3, 2, 3000) * scale).astype(dtype), (np.linspace(1, 2, 3000) * scale).astype(dtype)
+        expected_length, expected_slope = np.hypot(a, b), 1 / np.hypot(dtype(1), a)
+    with np.errstate(all="raise", under="ignore"):
+        actual_length, actual_slope = length(a, b), arcsinh_slope(a)
+    tolerance = 4 * np.finfo(dtype).eps
+    np.testing.assert_allclose(actual_length, expected_length, tolerance)
+    np.testing.assert_allclose(actual_slope, expected_slope, tolerance)
+    assert actual_length.dtype == actual_slope.dtype == dtype

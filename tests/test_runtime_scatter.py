@@ -125,3 +125,26 @@ def test_constants_are_static(x):
 def test_what_may_be_active_is_not_static(x):
     """A float may be an argument with a derivative, and an array has no single value to compare with."""
     assert not is_static(x)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+@pytest.mark.parametrize("rows", [np.array([1, -1, 1, 0, 2, 1]), np.array([[0, 3], [3, 0], [-4, 1]])])
+def test_wide_rows_are_added_one_by_one(dtype, rows):
+    """What is named several times gets the sum, in the shape and dtype of the buffer."""
+    rng = np.random.default_rng(3)
+    for tail in ((150,), (10, 20)):
+        y_bar = rng.standard_normal((*rows.shape, *tail)).astype(dtype)
+        expected = np.zeros((4, *tail), dtype)
+        for row, value in zip(rows.ravel(), y_bar.reshape(-1, *tail), strict=True):
+            expected[row] += value
+        actual = scatter(y_bar, rows, (4, *tail))
+        np.testing.assert_array_equal(actual, expected)
+        assert actual.dtype == dtype
+        np.testing.assert_array_equal(add_at(np.ones((4, *tail), dtype), rows, y_bar), add_at_slowly(rows, y_bar, tail))
+
+
+def add_at_slowly(rows, y_bar, tail):
+    """The reference, by NumPy's own function."""
+    buffer = np.ones((4, *tail), y_bar.dtype)
+    np.add.at(buffer, rows, y_bar)
+    return buffer
