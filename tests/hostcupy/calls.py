@@ -76,7 +76,10 @@ class Call:
         try:
             found = value(self.device)
         except NOT_TAKEN as error:
-            return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
+            text = str(error).strip()
+            if "no implementation found" in text or "all returned NotImplemented" in text:
+                return "CuPy has no such function"
+            return f"{type(error).__name__}: {text.splitlines()[0] if text else ''}"
         if getattr(getattr(found, "dtype", None), "kind", "") == "O":
             return "CuPy takes a class for a dtype"
         if name in OTHER_VALUE and not close(on_host(found), value(self.case), 1e-9):
