@@ -22,7 +22,8 @@ def numpy_twin(key: Any) -> Any:
     owner = getattr(key, "__objclass__", None)
     if owner is not None:
         return getattr(np.ndarray, key.__name__, None) if owner.__module__.startswith("cupy") else None
-    if getattr(sys.modules["cupy"].ndarray, getattr(key, "__name__", ""), None) is key:  # a method without a slot
+    array = getattr(sys.modules["cupy"], "ndarray", None)
+    if getattr(array, getattr(key, "__name__", ""), None) is key:  # a method that is a function
         return getattr(np.ndarray, key.__name__, None)
     ufunc = getattr(key, "__self__", None)
     if type(ufunc).__module__.startswith("cupy."):  # cupy.add.reduce

@@ -14,18 +14,34 @@ from tests.hostcupy.arrays import cupy_twin, has_device_array, on_device, on_hos
 from tests.rules.test_complete import cases
 from tests.rules.test_inlined import value
 
-# Rules that fail on arrays of CuPy, with an error and never with a number: names of NumPy's functions, and why.
+_ORDERS = "CuPy has no Bessel functions of any order"
+_CARLSON = "CuPy has no elliptic integrals of Carlson's form"
+_CONVERTED = "SciPy's function, which the rule calls, converts its arguments to NumPy"
+_MODULE = "CuPy has a module of the name that SciPy calls the ufunc by"
+
+# Rules that fail on arrays of CuPy, with an error and never with a number: names of functions, and why.
 NOT_YET = {
-    "numpy.interp": "the pullback converts positions to NumPy",
     "numpy.add.reduceat": "the segments are laid out on the host, and CuPy's method takes indices as arrays only",
+    **dict.fromkeys(("j1", "y1", "i1", "k1", "i1e", "k1e", "yn"), _ORDERS),
+    **dict.fromkeys(("ellipk", "ellipkm1", "ellipkinc", "ellipeinc", "ellipj"), _CARLSON),
+    **dict.fromkeys(("psi", "scipy.special._basic.polygamma", "scipy.special._logsumexp.logsumexp"), _CONVERTED),
+    **dict.fromkeys(("scipy.special._spherical_bessel.spherical_yn",), _CONVERTED),
+    **dict.fromkeys(("scipy.special._multiufuncs.sph_harm_y",), _CONVERTED),
+    **dict.fromkeys(("scipy.special._lambertw.lambertw", "scipy.special._basic.zeta"), _MODULE),
+    "expn": "its derivative chooses by the order on the host",
+    "gammainc.outer": "an argument on the host, beside one on the device, is made an array",
+}
+
+# Arguments that the rules refuse on arrays of CuPy.
+REFUSED = {
+    ("numpy.polyfit", "w"): "CuPy writes the weighted values into its argument",
+    ("numpy.cov", "fweights"): "CuPy takes the plain mean from the observations whatever the weights",
+    ("numpy.cov", "aweights"): "CuPy takes the plain mean from the observations whatever the weights",
 }
 
 # Calls whose value in CuPy is another.
 OTHER_VALUE = {
     "numpy.partition": "each library leaves another order on both sides of the element",
-    "numpy.polyfit": "with weights CuPy's own function writes into its argument, which is refused",
-    "numpy.cov": "CuPy takes the plain mean from the observations whatever the weights, which is refused",
-    "ndarray.view": "CuPy takes a class for a dtype",
     "numpy.broadcast_arrays": "CuPy leaves a number as it is",
 }
 
@@ -52,14 +68,22 @@ class Call:
         return replace(self, device=replace(self.device, key=own))
 
     def not_taken(self) -> str | None:
-        """Why CuPy itself does not take this call; None if it does."""
+        """Why CuPy itself does not take this call as NumPy does; None if it does."""
+        name = key_name(self.case.key)
+        for argument in self.case.kwargs:
+            if (name, argument) in REFUSED:
+                return REFUSED[name, argument]
         try:
             found = value(self.device)
         except NOT_TAKEN as error:
-            return f"{type(error).__name__}: {str(error).strip().splitlines()[0] if str(error).strip() else ''}"
-        other = OTHER_VALUE.get(key_name(self.case.key))
-        if other is not None and not close(on_host(found), value(self.case), 1e-9):
-            return other
+            text = str(error).strip()
+            if "no implementation found" in text or "all returned NotImplemented" in text:
+                return "CuPy has no such function"
+            return f"{type(error).__name__}: {text.splitlines()[0] if text else ''}"
+        if getattr(getattr(found, "dtype", None), "kind", "") == "O":
+            return "CuPy takes a class for a dtype"
+        if name in OTHER_VALUE and not close(on_host(found), value(self.case), 1e-9):
+            return OTHER_VALUE[name]
         return None
 
 

@@ -28,10 +28,13 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if on_real_device(config):
         _need_device()
     else:
-        from tests.hostcupy.compiler import command
+        from tests.hostcupy.compiler import NoCompiler, command
         from tests.hostcupy.install import install
 
-        command()  # says what to install
+        try:
+            command()
+        except NoCompiler as error:
+            raise pytest.UsageError(str(error)) from None
         install()
     return None
 

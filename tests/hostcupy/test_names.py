@@ -1,14 +1,21 @@
 """What CuPy has and NumPy has not: copies, kernels, fused functions, writes, random numbers, special functions."""
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import cupy
 import cupyx
 import cupyx.scipy.special
 import numpy as np
 import pytest
+import scipy.special
 
 from adcompiler import NoRuleError, gradient, pullback, rrule, value_and_grad
 from adcompiler.rules.registry import is_non_differentiable, lookup
 
+ROOT = Path(__file__).parents[2]
 X = np.array([0.3, -0.7, 1.1])
 W = np.array([1.0, 2.0, -0.5])
 
@@ -192,3 +199,38 @@ def test_twins_are_found_by_identity():
     assert lookup(cupy.add.reduce) == lookup(np.add.reduce) != ()
     assert lookup(cupy.divide) == lookup(np.divide) != ()
     assert lookup(cupy.max) == lookup(np.max) != ()
+
+
+# Special functions
+
+
+@pytest.mark.parametrize("name", ["gammaln", "erf", "expit", "i0e", "ndtr", "j0"])
+def test_special_functions(name):
+    """A program of CuPy's special functions has the gradient of SciPy's."""
+    ours, theirs = getattr(cupyx.scipy.special, name), getattr(scipy.special, name)
+    expected = gradient(lambda x: np.sum(theirs(x) * W))(np.abs(X))
+    actual = gradient(lambda x: cupy.sum(ours(x) * cupy.asarray(W)))(cupy.asarray(np.abs(X)))
+    np.testing.assert_allclose(actual.get(), expected, rtol=1e-9)
+
+
+ALONE = """
+from tests.hostcupy.install import install
+
+install()
+import sys
+import cupy
+import cupyx.scipy.special
+from adcompiler import gradient
+
+assert "adcompiler.rules.special" not in sys.modules
+print(gradient(lambda x: cupy.sum(cupyx.scipy.special.erf(x)))(cupy.zeros(2)))
+"""
+
+
+def test_special_functions_without_an_import_of_scipy(pytestconfig, tmp_path):
+    if pytestconfig.option.markexpr == "gpu":
+        pytest.skip("it puts host memory in the place of the device")
+    Path(tmp_path, "alone.py").write_text(ALONE)
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    found = subprocess.run([sys.executable, tmp_path / "alone.py"], env=environment, capture_output=True, text=True)
+    assert found.stdout.strip() == "[1.12837917 1.12837917]", found.stderr

@@ -103,4 +103,6 @@ def why_not_run(rule):
 
 def takes_arrays(key):
     """Whether a function is one of NumPy for arrays, or an operator, and no type of NumPy's numbers."""
+    if isinstance(key, np.ufunc):  # SciPy's are of the same type
+        return getattr(np, key.__name__, None) is key
     return type_name(key) in ("numpy", "operator", "_operator") and not isinstance(key, type)

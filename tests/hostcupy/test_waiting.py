@@ -52,7 +52,7 @@ WAITS = {
     "numpy.linalg.svd": _LOOK,
     "numpy.linalg.det": "the singular values of a well conditioned matrix would cost more than the look",
     **dict.fromkeys(_PRODUCTS, "the recurrence that is right for zeros takes a kernel for each element"),
-    **dict.fromkeys(("numpy.quantile", "numpy.percentile"), "elements that are equal are counted"),
+    **dict.fromkeys(("numpy.quantile", "numpy.percentile", "numpy.nanmedian"), "elements that are equal are counted"),
 }
 
 
