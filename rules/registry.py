@@ -309,8 +309,15 @@ def _load_waiting() -> None:
         ready = [module for module in _waiting if getattr(sys.modules.get(module), "__file__", None)]
         modules = [_waiting[module] for module in ready]
         _waiting = {module: rules for module, rules in _waiting.items() if module not in ready}
-        for rules in modules:
-            importlib.import_module(rules)
+        try:
+            for rules in modules:
+                importlib.import_module(rules)
+        except Exception:
+            _waiting = {
+                **dict(zip(ready, modules, strict=True)),
+                **_waiting,
+            }  # for the next lookup, which says why again
+            raise
 
 
 def _add_rule(rule: Rule, general: bool = False) -> None:

@@ -51,6 +51,7 @@ CASES = [
     case(np.asarray, normal(2, 3), device="cpu"),
     case(np.asarray, complex_normal(2, 3), complex),
     case(np.asarray_chkfinite, normal(2, 3)),
+    case(np.from_dlpack, normal(2, 3)),
     case(np.asarray_chkfinite, [1.5, 2.5], complex),
     case(np.ascontiguousarray, normal(2, 3), dtype=complex),
     case(np.require, normal(2, 3)),
