@@ -14,6 +14,7 @@ from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError
 from adcompiler.lattice import (
     Closure,
     DictOfKinds,
+    Foreign,
     Inert,
     Int,
     IntArray,
@@ -137,6 +138,9 @@ class CallResolver(StreamResolver):
             key = array_member(func.name)
             if key is None:
                 key = getattr(float, func.name, None)
+            return self._keyed(expr, key, (func.value, *expr.args), [obj, *kinds], f"the method .{func.name}()")
+        if isinstance(obj, Foreign):
+            key = getattr(obj.cls, func.name, None)
             return self._keyed(expr, key, (func.value, *expr.args), [obj, *kinds], f"the method .{func.name}()")
         if isinstance(obj, Stream) and can_be_active(obj):
             return self.stream_method(expr, func, obj, kinds)
@@ -342,6 +346,8 @@ class CallResolver(StreamResolver):
         kind = result_kind(declared.kind, operands, self.fresh) if declared.kind else Number(False)
         last = kinds[len(kinds) - len(expr.kwargs) :]
         typed = [k for (name, _), k in zip(expr.kwargs, last, strict=True) if name == "dtype"]
+        if declared.kind == "filled_like" and any(name == "shape" for name, _ in expr.kwargs):
+            return Number(False)
         if declared.kind in ("filled", "filled_like") and (typed or len(expr.args) > 1):
             plain = all(isinstance(k, Known) and k.value in (float, np.float64, np.float32) for k in typed)
             return kind if plain and len(expr.args) == 1 else Number(False)

@@ -172,6 +172,13 @@ class Inert(Kind):
 
 
 @dataclass(frozen=True, slots=True)
+class Foreign(Kind):
+    """An object of a library's class without derivative, whose methods are those of the class: a random generator."""
+
+    cls: type
+
+
+@dataclass(frozen=True, slots=True)
 class Stream(Kind):
     """A generator that was compiled with its caller, and what it yields; None: or it is something else."""
 
@@ -194,6 +201,7 @@ COMPLEX_TYPES = frozenset({complex, np.complex128, np.complex64, np.clongdouble}
 INTEGER_TYPES = frozenset({int, *(np.dtype(c).type for c in "bhilqBHILQ")})
 
 _CONSTANTS = (bool, str, bytes, type, types.ModuleType, types.EllipsisType, enum.Enum)
+_GENERATORS = (np.random.Generator, np.random.RandomState)
 _DISPATCHED = type(np.sum)  # NumPy's functions that other array libraries may answer
 
 _LITERALS = (int, float, complex, str, bytes, bool)
@@ -259,7 +267,7 @@ def is_plain(kind: Kind | None) -> bool:
     match kind:
         case TupleOf(items):
             return all(map(is_plain, items))
-        case Known() | Inert() | Closure():
+        case Known() | Inert() | Foreign() | Closure():
             return True
         case Stream(item):
             return item is not None and is_plain(item)
@@ -269,7 +277,7 @@ def is_plain(kind: Kind | None) -> bool:
 def can_be_active(kind: Kind | None) -> bool:
     """Whether a value of this kind can carry a derivative."""
     match kind:
-        case None | Int() | IntArray() | Inert() | SliceOf():
+        case None | Int() | IntArray() | Inert() | Foreign() | SliceOf():
             return False
         case Known(value):
             return isinstance(value, float | complex | np.inexact)
@@ -292,7 +300,7 @@ def value_can_be_active(value: Any, depth: int = 0) -> bool:
         return False
     if isinstance(value, np.ndarray):
         return value.dtype.kind not in "biuSUMmV"
-    if isinstance(value, enum.Enum):
+    if isinstance(value, enum.Enum | np.random.Generator | np.random.RandomState):
         return False
     if isinstance(value, types.BuiltinFunctionType | np.ufunc | np.dtype):
         return False
@@ -333,8 +341,8 @@ def kind_of_array(value: np.ndarray) -> Kind:
 
 def observe(value: Any, path: tuple[Any, ...]) -> Kind:
     """The kind of a value seen at the first call, found at `path`."""
-    if value is None or isinstance(value, _CONSTANTS):
-        return Known(value)
+    if value is None or isinstance(value, (*_CONSTANTS, *_GENERATORS)):
+        return Foreign(type(value)) if type(value) in _GENERATORS else Known(value)
     if type(value) is np.ndarray or is_cupy_array(value):
         kind = kind_of_array(value)
         return replace(kind, shape=path) if isinstance(kind, Array | IntArray) else kind

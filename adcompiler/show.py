@@ -48,6 +48,7 @@ from adcompiler.lattice import (
     Array,
     Closure,
     DictOfKinds,
+    Foreign,
     Heap,
     Inert,
     Instance,
@@ -222,6 +223,8 @@ def kind(found: Any) -> str:  # noqa: C901  one case per kind
             return "not reached"
         case Int() | IntArray() | Scalar() | Array() | Number():
             return _number(found)
+        case Foreign(cls):
+            return f"a {cls.__name__}"
         case Inert():
             return "inert"
         case Known(value):

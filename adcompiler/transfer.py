@@ -15,6 +15,7 @@ import numpy as np
 
 from adcompiler.lattice import (
     Array,
+    Foreign,
     Inert,
     Int,
     IntArray,
@@ -99,7 +100,7 @@ def _deep_real(kind: Kind) -> bool:
             return all(map(_deep_real, items))
         case Known(value) if numeric(kind) is None:
             return not _is_complex_type(value)
-        case Inert() | SliceOf():
+        case Inert() | Foreign() | SliceOf():
             return True
     return numeric(kind) is not None and is_real(kind)
 
@@ -121,7 +122,7 @@ def _reduction(operands: Operands, fresh: Hashable) -> Kind:
     axis, keepdims = operands.get("axis", Known(None)), operands.get("keepdims", Known(False))
     if _has_dtype(operands):
         return Number(_all_real(operands), fresh)
-    real, n = _deep_real(x), ndim_of(x)
+    real, n = _all_real(operands), ndim_of(x)
     if not isinstance(axis, Known) or not isinstance(keepdims, Known):
         return Number(real, fresh)
     if keepdims.value:
@@ -393,6 +394,7 @@ _TRANSFERS: dict[str, Callable[[Operands, Hashable], Kind]] = {
     "slogdet": _parts(type(np.linalg.slogdet(_UNIT)), None, True),
     "svd": _svd,
     "whole": lambda operands, fresh: Int(),
+    "generator": lambda operands, fresh: Foreign(np.random.Generator),
     "other": lambda operands, fresh: Inert(),
     "text": lambda operands, fresh: Inert(),
 }

@@ -19,7 +19,7 @@ from adcompiler.runtime.layout import reshape
 from adcompiler.runtime.shapes import conj, shape, size
 
 
-@rrule(np.interp, result="fresh", kind="like")
+@rrule(np.interp, result="fresh", kind="number")
 def interp(x, xp, fp, left=None, right=None, period=None, *, needs=(True,) * 6):
     y = np.interp(x, xp, fp, left, right, period)
 
@@ -48,7 +48,7 @@ def gradient(f, *varargs, axis=None, edge_order=1, needs=(True,) * 4):
         values, bars = (y, y_bar) if isinstance(y, tuple | list) else ((y,), (y_bar,))
         given = [i for i, bar in enumerate(bars) if bar is not None]
         moved = bool(varargs) and needs[1]
-        pairs = [gradient_bars(bars[i], values[i], f, axes[i], spacings[i], edge_order, moved) for i in given]
+        pairs = [gradient_bars(bars[i], values[i], as_array(f), axes[i], spacings[i], edge_order, moved) for i in given]
         f_bar = sum(f_bar for f_bar, _ in pairs)
         if not moved:
             return f_bar, None, None, None

@@ -25,7 +25,7 @@ from adcompiler.runtime.selection import (
     sum_bar,
     tie_part,
 )
-from adcompiler.runtime.shapes import conj, dtype_of, fit, shape
+from adcompiler.runtime.shapes import conj, dtype_of, fit, real, shape
 
 # Sums, means and products
 
@@ -109,7 +109,7 @@ def nanvar(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True, mean
     freedom = selected_freedom(a_shape, y_dtype, axis, keepdims, kept, ddof, correction)
 
     def pullback(y_bar):
-        c = divide_strong(cast_bar(y_bar, y_dtype), freedom)
+        c = divide_strong(real(cast_bar(y_bar, y_dtype)), freedom)
         distance_bar = deviation_bar(2 * c, a, mean, axis, keepdims, kept)
         return (
             fit(distance_bar, a_shape),
@@ -134,7 +134,7 @@ def nanstd(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True, mean
     freedom = selected_freedom(a_shape, y_dtype, axis, keepdims, kept, ddof, correction)
 
     def pullback(y_bar):
-        c = divide_strong(cast_bar(y_bar, y_dtype), freedom)
+        c = divide_strong(real(cast_bar(y_bar, y_dtype)), freedom)
         distance_bar = deviation_bar(divide_singular(c, y), a, mean, axis, keepdims, kept)
         return (
             fit(distance_bar, a_shape),

@@ -170,10 +170,9 @@ for _place in _PLACES:
     )
     non_differentiable(*present("seed get_state set_state spawn", _place), kind="other")
 non_differentiable(*present("ranf sample get_bit_generator set_bit_generator", np.random), kind="other")
+non_differentiable(np.random.default_rng, np.random.Generator, kind="generator")
 non_differentiable(
-    *present(
-        "default_rng Generator RandomState SeedSequence BitGenerator PCG64 PCG64DXSM MT19937 Philox SFC64", np.random
-    ),
+    *present("RandomState SeedSequence BitGenerator PCG64 PCG64DXSM MT19937 Philox SFC64", np.random),
     kind="unknown",
 )
 non_differentiable(np.random.Generator.bit_generator, kind="unknown")

@@ -26,7 +26,7 @@ from adcompiler.runtime.selection import (
     sum_of_bars,
     tie_part,
 )
-from adcompiler.runtime.shapes import conj, dtype_of, fit, shape
+from adcompiler.runtime.shapes import conj, dtype_of, fit, real, shape
 
 # Sums, means and products
 
@@ -106,7 +106,7 @@ def var_general(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True,
     freedom = selected_freedom(a_shape, y_dtype, axis, keepdims, where, ddof, correction)
 
     def pullback(y_bar):
-        c = divide_strong(cast_bar(y_bar, y_dtype), freedom)
+        c = divide_strong(real(cast_bar(y_bar, y_dtype)), freedom)
         distance_bar = deviation_bar(2 * c, a, mean, axis, keepdims, where)
         return (
             fit(distance_bar, a_shape),
@@ -130,7 +130,7 @@ def std_general(a, axis=None, dtype=None, *, ddof=0, keepdims=False, where=True,
     freedom = selected_freedom(a_shape, y_dtype, axis, keepdims, where, ddof, correction)
 
     def pullback(y_bar):
-        c = divide_strong(cast_bar(y_bar, y_dtype), freedom)
+        c = divide_strong(real(cast_bar(y_bar, y_dtype)), freedom)
         distance_bar = deviation_bar(divide_singular(c, y), a, mean, axis, keepdims, where)
         return (
             fit(distance_bar, a_shape),

@@ -27,7 +27,7 @@ RULE_KINDS = frozenset(
     "reshape stack concatenate broadcast_to expand_dims number int bool index tuple list cast unknown other ufunc "
     "eig eigh lstsq qr slogdet svd".split()
 )
-NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "text", "whole"}
+NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "text", "whole", "generator"}
 
 # Parameters that the caller of a rule fills in, not the user.
 RULE_OPTIONS = ("needs", "config")

@@ -12,14 +12,15 @@ from adcompiler.runtime.shapes import Shape, conj, fit, shape, size, zeros
 
 def value_bars(y_bar: Any, p: Any, x: Any) -> tuple[Any, Any]:
     """The cotangents of the coefficients and of the point for ``np.polyval(p, x)``."""
-    coefficients, point = np.ravel(p), conj(x)
-    powers, terms = y_bar, []
-    for _ in range(size(coefficients)):
-        terms.append(np.sum(powers))
+    coefficients, x = as_array(p), as_array(x)  # the rows of an array of more axes are coefficients, too
+    count = shape(coefficients)[0]
+    powers, terms, point = y_bar, [], conj(x)
+    for i in reversed(range(count)):
+        terms.append(fit(powers, shape(coefficients[i])))
         powers = powers * point
     slope = 0.0
-    for coefficient, power in zip(coefficients[:-1], range(size(coefficients) - 1, 0, -1), strict=True):
-        slope = slope * x + power * coefficient
+    for i in range(count - 1):
+        slope = slope * x + (count - 1 - i) * coefficients[i]
     return np.stack(terms[::-1]) if terms else zeros((0,), y_bar), fit(y_bar * conj(slope), shape(x))
 
 
@@ -72,6 +73,7 @@ def division_bars(bars: Any, u: Any, v: Any, q: Any) -> tuple[Any, Any]:
 
     NumPy leaves out leading zeros of r.
     """
+    u, v = as_array(u), as_array(v)
     q_bar, r_bar = bars
     n, m = size(u), size(v)
     dtype = np.result_type(u, v, q)

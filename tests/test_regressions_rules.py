@@ -89,3 +89,50 @@ def test_a_function_that_writes_and_is_passed_to_a_rule_is_refused_at_the_users_
 
     with pytest.raises(DifferentiationError, match=__file__):
         gradient(root)(2.0)
+
+
+SAMPLES = np.array([0.1, 0.4, 0.9, 1.5])
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.real(np.interp(x, [0.0, 1.0, 2.0], [1j, 2, 3]) ** 2)),
+        lambda x: np.real(np.average(x, weights=[1j, 2, 3, 4]) ** 2),
+        lambda x: np.sum(np.mean(x, keepdims=True) * np.ones_like(x, shape=(2, 5)) * np.arange(5.0)),
+        lambda x: np.real(1j * np.var(x + 1j * x**2, dtype=complex)) + np.sum(x),
+        lambda x: np.polyval(x.reshape(2, 2), 0.7) @ np.array([1.0, 2.0]),
+        lambda x: np.sum(np.polyval([x[0], x[1], 1.0], [x[2], x[3]])),
+        lambda x: np.sum(np.polydiv([x[0], x[1], 1.0], [x[2], 1.0])[0]),
+        lambda x: np.sum(np.poly([x[0], x[1]]) ** 2),
+        lambda x: np.sum(np.gradient([x[0], x[1], 1.0]) ** 2),
+    ],
+)
+def test_results_that_are_wider_than_the_first_argument(f):
+    """Complex samples, weights and dtypes, other shapes, coefficients of more axes, and lists."""
+    check(f, SAMPLES)
+
+
+def test_polyval_of_a_table_at_a_point():
+    """The rows are the coefficients: each column is a polynomial of its own."""
+    table = np.arange(12.0).reshape(3, 4)
+    expected = np.sum(2 * 0.7 * table[0] + table[1])
+    assert gradient(lambda s: np.sum(np.polyval(table, s)))(0.7) == pytest.approx(expected)
+
+
+def drawn(x, rng):
+    return np.sum(x * rng.poisson(2.0, 4)) + np.sum(x * rng.uniform(-1, 1, (3, 4)))
+
+
+def drawn_by_one_of_its_own(x):
+    rng = np.random.default_rng(5)
+    draw = rng.normal
+    return np.sum(x * draw(size=4)) + np.sum(x[rng.permutation(4)] * SAMPLES)
+
+
+def test_a_generator_is_no_value_with_a_derivative():
+    """Draws with constant parameters are constants, of every distribution, wherever the generator is from."""
+    rng = np.random.default_rng(3)
+    expected = rng.poisson(2.0, 4) + rng.uniform(-1, 1, (3, 4)).sum(axis=0)
+    assert gradient(drawn)(SAMPLES, np.random.default_rng(3)).tolist() == pytest.approx(expected.tolist())
+    check(drawn_by_one_of_its_own, SAMPLES)

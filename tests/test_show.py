@@ -2,6 +2,7 @@
 
 import inspect
 
+import numpy as np
 import pytest
 
 from adcompiler import callees, lattice, show
@@ -28,7 +29,7 @@ def test_every_kind_has_words():
         lattice.Int(), lattice.IntArray(), lattice.Scalar(), lattice.Array(), lattice.Number(), lattice.Known(1),
         lattice.TupleOf(()), lattice.ListOf(None, lattice.Int()), lattice.DictOfKinds((), ()),
         lattice.Instance(int, (), ()), lattice.MapOf(lattice.Int()), lattice.Observed((), []),
-        lattice.Closure(None, (), None, "f"),
+        lattice.Closure(None, (), None, "f"), lattice.Foreign(np.random.Generator),
     }  # fmt: skip
     assert {type(k) for k in found} == classes(lattice) - {lattice.Kind, lattice.Unknown}
     assert all("unknown" not in show.kind(k) and "not reached" not in show.kind(k) for k in found)

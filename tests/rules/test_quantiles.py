@@ -75,7 +75,8 @@ def test_rule(case):
 
 def bars(key, *args, y_bar, **kwargs):
     """The cotangents of all arguments, from the rule that takes the call."""
-    found = resolve_value((False, *(True for _ in (*args, *kwargs))), key, *args, **kwargs)
+    wanted = (not isinstance(value, str) for value in (*args, *kwargs.values()))
+    found = resolve_value((False, *wanted), key, *args, **kwargs)
     return found.backward(found.forward(*args, **kwargs)[1], y_bar)[1:]
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adcompiler import DifferentiationError, NoRuleError, check_gradient, gradient
+from adcompiler import DifferentiationError, MutationError, check_gradient, gradient
 from adcompiler.runtime.dynamic import resolve_value
 from adcompiler.testing import case, check_rule, complex_normal, distinct, nonzero, normal, positive
 
@@ -151,7 +151,7 @@ def test_inside_a_program(f):
 
 def test_what_writes_is_refused():
     """`out=` is a write, not a mask or a dtype."""
-    with pytest.raises(NoRuleError, match="out="):
+    with pytest.raises(MutationError, match="out="):
         gradient(lambda x: np.sum(np.max(x, axis=0, out=np.zeros(3), initial=0.0)))(np.ones((2, 3)))
 
 
