@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.callbacks import flat, shaped
+from adcompiler.runtime.layout import cast_bar
 from adcompiler.runtime.shapes import fit
 from adcompiler.runtime.tangents import accumulate
 
@@ -157,7 +158,7 @@ class Pieces:
 
     def pullback(self, y_bar: Any) -> tuple[Any, list[Any], list[Any]]:
         """The cotangents of x, of the functions and of the further arguments."""
-        y_bar = np.asarray(y_bar)
+        y_bar = cast_bar(np.asarray(y_bar), self.value.dtype)
         x_bar = np.zeros(self.x.shape, dtype=np.result_type(self.x, y_bar, "f2"))
         bars: list[Any] = []
         more: list[Any] = [None] * self.count
@@ -169,7 +170,7 @@ class Pieces:
             elif not f.calls:
                 bars.append(None)
             else:
-                one, piece, *rest = f.pull(0, ct)
+                one, piece, *rest = f.pull(0, fit(ct, np.shape(f.calls[0][0])))  # a number may stand for many elements
                 bars.append(one)
                 more = [accumulate(total, bar) for total, bar in zip(more, rest, strict=True)]
                 if piece is not None:
