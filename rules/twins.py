@@ -22,9 +22,9 @@ def numpy_twin(key: Any) -> Any:
     owner = getattr(key, "__objclass__", None)
     if owner is not None:
         return getattr(np.ndarray, key.__name__, None) if owner.__module__.startswith("cupy") else None
-    array = getattr(sys.modules["cupy"], "ndarray", None)
-    if getattr(array, getattr(key, "__name__", ""), None) is key:  # a method that is a function
-        return getattr(np.ndarray, key.__name__, None)
+    array, name = getattr(sys.modules["cupy"], "ndarray", None), getattr(key, "__name__", "")
+    if getattr(array, name, None) is key:  # a method that is a function
+        return getattr(np.ndarray, name, None)
     ufunc = getattr(key, "__self__", None)
     if type(ufunc).__module__.startswith("cupy."):  # cupy.add.reduce
         return getattr(numpy_twin(ufunc), key.__name__, None)

@@ -16,7 +16,7 @@ def chosen_positions(conditions: Any) -> Any:
     count = len(conditions)
     if like_of(*conditions) is None:
         return np.select(conditions, list(range(count)), count)
-    chosen = count  # CuPy's select takes no numbers
+    chosen: Any = count  # CuPy's select takes no numbers
     for i in reversed(range(count)):
         chosen = np.where(moved_to(like_of(*conditions), conditions[i]), i, chosen)
     return chosen
