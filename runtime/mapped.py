@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.callbacks import flat, shaped
+from adcompiler.runtime.layout import cast_bar
 from adcompiler.runtime.shapes import fit, shape
 from adcompiler.runtime.tangents import accumulate
 
@@ -157,9 +158,7 @@ class Pieces:
 
     def pullback(self, y_bar: Any) -> tuple[Any, list[Any], list[Any]]:
         """The cotangents of x, of the functions and of the further arguments."""
-        if self.value.dtype.kind not in "fc":  # the values were cut to whole numbers, the type of x
-            return None, [None] * len(self.functions), [None] * self.count
-        y_bar = np.asarray(y_bar)
+        y_bar = cast_bar(np.asarray(y_bar), self.value.dtype)
         x_bar = np.zeros(self.x.shape, dtype=np.result_type(self.x, y_bar, "f2"))
         bars: list[Any] = []
         more: list[Any] = [None] * self.count
