@@ -25,6 +25,7 @@ from adcompiler.finish import call_finisher, grad_finisher, pullback_finisher, s
 from adcompiler.ruled import ruled_gradient, ruled_pullback
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime import dynamic, tracked
+from adcompiler.runtime.ruling import places_of
 from adcompiler.variants import Variants, shown
 from adcompiler.wanted import Argnums, check_nondiff, plan_gradient, plan_pullback, wanted_names, without_first
 
@@ -128,8 +129,7 @@ def _compile_call(function: Any, wanted: tuple[bool, ...], args: Any, kwargs: An
         signature = inspect.signature(function, follow_wrapped=False)
         numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
         bound = signature.bind(*range(len(args)), **numbers).arguments
-        flat = {n: p if isinstance(p, tuple) else (p,) for n, p in bound.items()}
-        on = frozenset(n for n, ps in flat.items() if any(isinstance(p, int) and wanted[p] for p in ps))
+        on = frozenset(n for n, place in bound.items() if any(wanted[p] for p in places_of(place)))
         finisher = functools.partial(shared_finisher if shared else call_finisher, bound, len(wanted))
         variants = store[key] = Variants(function, lambda *_: on, finisher, False, inner=True)
     return variants(*args, **kwargs)

@@ -257,6 +257,9 @@ def _aligned(active: tuple[str, ...], cts: Any, bound: dict[str, Any], count: in
         if isinstance(position, tuple):
             for i, p in enumerate(position):
                 out[p] = None if ct is None else ct[i]
-        elif isinstance(position, int):
+        elif isinstance(position, dict):
+            for key, p in position.items():
+                out[p] = None if ct is None else ct.get(key)
+        else:
             out[position] = ct
     return tuple(out)

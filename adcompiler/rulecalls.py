@@ -128,6 +128,8 @@ class RuleResolver(Resolver):
             return Unknown()
         if rule.kind is None and not rule.builtin:
             return Unknown()
+        if rule.kind == "tuple" and self.program.writes_places:
+            return Unknown()  # a tuple of ever so many items has no place in the table, as a list has
         return result_kind(rule.kind, operands, self.fresh)
 
     def _bound_kind(self, value: Any) -> Kind | None:

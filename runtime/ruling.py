@@ -154,16 +154,16 @@ def aligned(
     out: list[Any] = [None] * len(values)
     for name, position in marks.arguments.items():
         ct = by_name[name]
-        if isinstance(position, tuple | dict) and isinstance(ct, Thunk) and any(wanted[p] for p in _places(position)):
+        if isinstance(position, tuple | dict) and isinstance(ct, Thunk) and any(wanted[p] for p in places_of(position)):
             ct = ct.value()
-        for key, p in position.items() if isinstance(position, dict) else enumerate(_places(position)):
+        for key, p in position.items() if isinstance(position, dict) else enumerate(places_of(position)):
             if wanted[p] and ct is not None:
                 entry = ct[key] if isinstance(position, tuple | dict) else ct
                 out[p] = _as_real(unthunk(entry), values[p])
     return tuple(out)
 
 
-def _places(position: Any) -> Any:
+def places_of(position: Any) -> Any:
     """The numbers of the arguments that a parameter is bound to."""
     if isinstance(position, dict):
         return position.values()

@@ -136,3 +136,109 @@ def test_a_generator_is_no_value_with_a_derivative():
     expected = rng.poisson(2.0, 4) + rng.uniform(-1, 1, (3, 4)).sum(axis=0)
     assert gradient(drawn)(SAMPLES, np.random.default_rng(3)).tolist() == pytest.approx(expected.tolist())
     check(drawn_by_one_of_its_own, SAMPLES)
+
+
+# Tuples that a rule has made, in containers and objects that are written into
+
+SIGNED = np.array([0.55, -1.1, 2.3])
+
+
+class Grid:
+    def __init__(self, x):
+        self.first, self.second = np.meshgrid(x, x)
+
+
+def kept_and_replaced(x):
+    kept = [np.modf(x), np.divmod(x, 0.3)]
+    (a, _), (_, r) = kept
+    kept[0] = None
+    return np.sum(a * r)
+
+
+def appended(x):
+    kept = []
+    kept.append(np.modf(x))
+    return np.sum(kept[0][0] * x)
+
+
+def in_a_dict(x):
+    kept = {"a": np.modf(x)}
+    t = kept["a"]
+    kept["a"] = None
+    return np.sum(t[0] * x)
+
+
+def in_attributes(x):
+    grid = Grid(x)
+    return np.sum(grid.first * grid.second**2)
+
+
+def one_item_kept(x):
+    a, _ = np.modf(x)
+    kept = []
+    kept.append(a)
+    return np.sum(kept[0] * x)
+
+
+def in_a_loop(x):
+    kept = []
+    for v in x:
+        kept.append(np.modf(v))
+    return sum(a * a for a, _ in kept)
+
+
+def as_a_list(x):
+    kept = list(np.meshgrid(x, x))
+    kept.append(x)
+    return np.sum(kept[0] * kept[1] ** 2 * kept[2])
+
+
+def popped(x):
+    kept = []
+    kept.append(np.modf(x))
+    return np.sum(kept.pop()[0] * x)
+
+
+def over_and_over(x):
+    kept = [np.modf(x)]
+    for _ in range(3):
+        kept[0] = np.modf(kept[0][0] * 1.3)
+    return np.sum(kept[0][0] * x)
+
+
+def helper(x):
+    a, b = np.modf(x)
+    return a, b
+
+
+def by_a_helper(x):
+    kept = []
+    kept.append(helper(x))
+    return np.sum(kept[0][0] * x)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        *(kept_and_replaced, appended, in_a_dict, in_attributes, one_item_kept, in_a_loop),
+        *(as_a_list, popped, over_and_over, by_a_helper),
+    ],
+)
+def test_tuples_of_rules_in_what_is_written_into(f):
+    """Their cotangents come back by value, as those of tuples do."""
+    check(f, SIGNED)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(np.apply_along_axis(lambda r, k: r * k * x[0], 1, np.ones((2, 3)), k=x[1])),
+        lambda x: np.sum(np.apply_along_axis(lambda r, **kw: r * kw["k"] * x[0], 1, np.ones((2, 3)), k=x[1])),
+        lambda x: np.sum(np.vectorize(lambda r, k: r * k * x[0])(np.ones(3), k=x[1])),
+        lambda x: np.sum(np.piecewise(x, [x > 0], [lambda v, k: v * k * x[0], lambda v, k: v + k], k=x[1])),
+        lambda x: np.sum(np.fromfunction(lambda i, j, k: (i + j) * k * x[0], (2, 3), k=x[1])),
+    ],
+)
+def test_keywords_of_functions_that_capture(f):
+    """What a function is given by keyword has a cotangent, beside what it has captured."""
+    check(f, SIGNED)
