@@ -24,6 +24,7 @@ from adcompiler.runtime.domain import (
     unwrapped,
 )
 from adcompiler.runtime.errors import UnsupportedSyntaxError
+from adcompiler.runtime.listed import in_arrays, listed
 from adcompiler.runtime.members import (
     ABSENT,
     has_plain_fields,
@@ -325,29 +326,38 @@ def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool
 def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:
     def forward(*args: Any, **kwargs: Any) -> Any:
         for rule in rules[rules.index(first_that_takes(rules, args, kwargs)) :]:
+            given = in_arrays(rule, key, _values(args, kwargs))
+            positional, named = given[: len(args)], dict(zip(kwargs, given[len(args) :], strict=True))
             try:
-                bound = rule.signature.bind(*args, **kwargs)
+                bound = rule.signature.bind(*positional, **named)
             except TypeError as error:
                 raise refused_call(key, error) from None
-            found = rule.function(*bound.args, **bound.kwargs, **options_of(rule, wanted, args, kwargs, resolve_value))
+            options = options_of(rule, wanted, positional, named, resolve_value)
+            found = rule.function(*bound.args, **bound.kwargs, **options)
             if found is not NotImplemented:
                 y, pullback = value_and_pullback(rule, found)
-                return y, (None if is_constant(y) else pullback, rule, args, kwargs)
+                lists = tuple(v if v is not g else None for v, g in zip(_values(args, kwargs), given, strict=True))
+                return y, (None if is_constant(y) else pullback, rule, positional, named, lists)
         if isinstance(key, types.FunctionType) and not foreign_module(key):
             source = _by_source(key, wanted, args, kwargs)
             y, saved = source.forward(*args, **kwargs)
-            return y, (source.backward, None, saved, None)
+            return y, (source.backward, None, saved, None, None)
         raise no_rule(key, [])
 
     def backward(saved: Any, y_bar: Any) -> Any:
-        pullback, rule, args, kwargs = saved
+        pullback, rule, args, kwargs, lists = saved
         if y_bar is None or pullback is None:  # nothing comes back, or a value of whole numbers moves with nothing
             return (None,) * len(wanted)
         if rule is None:
             return pullback(args, y_bar)
-        return aligned(rule.signature, cotangents_of(rule, pullback, y_bar), wanted, args, kwargs)
+        cts = aligned(rule.signature, cotangents_of(rule, pullback, y_bar), wanted, args, kwargs)
+        return tuple(map(listed, cts, lists))
 
     return Resolved(forward, backward, ruled=True)
+
+
+def _values(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+    return (*args, *kwargs.values())
 
 
 def _by_source(function: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from scipy import optimize
+from scipy import integrate, linalg, optimize, signal, special
 
 from adcompiler import DifferentiationError, gradient
 from tests.promises import check
@@ -242,3 +242,35 @@ def test_tuples_of_rules_in_what_is_written_into(f):
 def test_keywords_of_functions_that_capture(f):
     """What a function is given by keyword has a cotangent, beside what it has captured."""
     check(f, SIGNED)
+
+
+# Lists and tuples in place of arrays
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.sum(special.expit([x[0], x[1], 2.0]) * np.array([1.0, 2.0, 3.0])),
+        lambda x: special.beta([2 + x[0], 2 + x[1]], (3 + x[2], 1.0))[0],
+        lambda x: integrate.trapezoid([x[0], x[1] * x[2], 1.0], dx=0.3),
+        lambda x: np.sum(signal.lfilter([x[0], 0.2], [1.0, x[1]], [x[2], 1.0, 2.0]) ** 2),
+        lambda x: np.sum(np.linalg.norm([[x[0], x[1]], [1.0, x[2]]], axis=1) ** 3),
+        lambda x: np.sum(linalg.expm([[x[0], x[1]], [1.0, x[2]]]) * np.array([[1.0, 2.0], [3.0, 4.0]])),
+        lambda x: np.sum(np.var([x[0], x[1], x[2]], mean=[x[0]]) ** 2),
+        lambda x: np.sum(np.concatenate([[x[0], 1.0], [x[1], x[2]]]) * np.arange(4.0)),
+    ],
+)
+def test_lists_of_numbers_in_place_of_arrays(f):
+    """As NumPy and SciPy take them, also where the rule is called as it stands."""
+    check(f, SIGNED)
+
+
+def test_the_cotangent_of_a_list_is_a_list():
+    """Of a tuple a tuple, of lists in a list the same: the structure of the argument."""
+    slopes = [special.expit(v) * (1 - special.expit(v)) for v in (0.1, 0.2)]
+    for values in ([0.1, 0.2], (0.1, 0.2)):
+        grad = gradient(lambda values: np.sum(special.expit(values)))(values)
+        assert type(grad) is type(values)
+        assert list(grad) == pytest.approx(slopes)
+    grad = gradient(lambda rows: np.sum(np.linalg.norm(rows, axis=0)))([[3.0, 0.0], [4.0, 2.0]])
+    assert grad == [pytest.approx([0.6, 0.0]), pytest.approx([0.8, 1.0])]
