@@ -13,11 +13,15 @@ _SEQUENCES = (list, tuple)
 
 
 def in_arrays(rule: Any, key: Any, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """`values`, and arrays in place of sequences of floats; a rule that takes objects gets them as they are."""
+    """`values`, and arrays in place of lists of floats; a rule that takes objects gets them as they are.
+
+    A tuple is an option with a structure of its own as often as not: it is taken for an array by ufuncs only.
+    """
     computes = isinstance(key, np.ufunc | types.FunctionType | types.BuiltinFunctionType) and _is_numeric(key)
     if not rule.builtin or rule.accepts or not computes:
         return values
-    return tuple(map(_in_array, values))
+    taken = _SEQUENCES if isinstance(key, np.ufunc) else (list,)
+    return tuple(_in_array(value) if type(value) in taken else value for value in values)
 
 
 def listed(bar: Any, value: Any) -> Any:
@@ -32,7 +36,7 @@ def _is_numeric(key: Any) -> bool:
 
 
 def _in_array(value: Any) -> Any:
-    if type(value) not in _SEQUENCES or not _has_float(value):
+    if not _has_float(value):
         return value
     try:
         array = np.asarray(value)
