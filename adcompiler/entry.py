@@ -173,18 +173,18 @@ class _Writer:
                 spelled = cls.__name__ if cls in (tuple, list, dict) else self.bind(cls, "type")
                 return f"type({first}) is {spelled}"
             case Known(value):
-                return self.known(first, value)
+                return self.known(first, again, value)
         return f"type({first}) is {self.bind(cls, 'type')}"
 
-    def known(self, spelled: str, value: Any) -> str:
+    def known(self, first: str, again: str, value: Any) -> str:
         """The test for a value known at compile time."""
         if value is None or isinstance(value, bool):
-            return f"{spelled} is {value}"
+            return f"{first} is {value}"
         if type(value) is tuple:
-            return f"{spelled} == {self.bind(value, 'keys')}"
+            return f"{first} == {self.bind(value, 'keys')}"
         if type(value) not in _COMPARED:
-            return f"{spelled} is {self.bind(value, 'v')}"
-        return f"type({spelled}) is {type(value).__name__} and {spelled} == {value!r}"
+            return f"{first} is {self.bind(value, 'v')}"
+        return f"type({first}) is {type(value).__name__} and {again} == {value!r}"
 
     def array(self, cls: type) -> str:
         return f"{self.prefix}ndarray" if cls is np.ndarray else self.bind(cls, "array")

@@ -46,7 +46,8 @@ def share_equally(c: Any, values: Any, y: Any) -> Any:
     """The cotangent of each of `values`, whose extreme is `y`: equal shares at a tie."""
     if is_array(values):
         tied = values == y
-        return np.where(tied, c / np.count_nonzero(tied), 0.0)
+        shares = np.where(tied, c / np.count_nonzero(tied), 0.0)
+        return shares.astype(values.dtype, copy=False)  # the count is wider than single precision
     ties = [bool(value == y) for value in values]
     return _like(values, (c / sum(ties) if tie else 0.0 for tie in ties))
 
