@@ -1,6 +1,7 @@
 """What a traceback shows: the user's lines and the generated text, not the compiler's own."""
 
 import traceback
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -35,9 +36,14 @@ def frames(error):
     return [(frame.filename, frame.name) for frame in shown]
 
 
+FOLDERS = [str(Path(module.__file__).resolve().parent) for module in (adcompiler, adcompiler.rules, shapes)]
+
+
 def internal(error):
-    """The frames in the package's own files."""
-    return [name for file, name in frames(error) if "/adcompiler/" in file or "/runtime/" in file or "entry" in file]
+    """The frames in the package's own files, wherever the checkout is."""
+    ours = [(name, file) for file, name in frames(error) if str(Path(file).resolve().parent) in FOLDERS]
+    entries = [(name, file) for file, name in frames(error) if file.startswith("<") and "entry" in file]
+    return [name for name, _ in ours + entries]
 
 
 CALLS = {
