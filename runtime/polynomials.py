@@ -137,7 +137,7 @@ def from_roots_bar(y_bar: Any, roots: Any) -> Any:
         )
     others = [np.atleast_1d(np.poly(np.delete(roots, i))) for i in range(size(roots))]
     bars = [-np.sum(y_bar[1:] * conj(other)) for other in others]
-    return _joined(bars, np.result_type(y_bar, np.asarray(roots)))
+    return _joined(bars, np.result_type(y_bar, as_array(roots)))
 
 
 def roots_bar(c: Any, p: Any, roots: Any) -> Any:
@@ -145,7 +145,7 @@ def roots_bar(c: Any, p: Any, roots: Any) -> Any:
     slopes = np.polyval(np.polyder(p), roots)
     weights = divide_strong(-c, conj(slopes))
     bars = [np.sum(weights * conj(roots**k)) for k in range(size(p) - 1, -1, -1)]
-    return _joined(bars, np.result_type(c, np.asarray(p), roots))
+    return _joined(bars, np.result_type(c, as_array(p), roots))
 
 
 def _joined(bars: list[Any], dtype: Any) -> Any:

@@ -28,6 +28,7 @@ NOT_YET = {
     **dict.fromkeys(("scipy.special._spherical_bessel.spherical_yn",), _CONVERTED),
     **dict.fromkeys(("scipy.special._multiufuncs.sph_harm_y",), _CONVERTED),
     **dict.fromkeys(("scipy.special._lambertw.lambertw", "scipy.special._basic.zeta"), _MODULE),
+    "numpy.from_dlpack": "memory of the host is on no device that DLPack knows",
     "expn": "its derivative chooses by the order on the host",
     "gammainc.outer": "an argument on the host, beside one on the device, is made an array",
 }
