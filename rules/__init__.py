@@ -59,7 +59,7 @@ later("scipy.optimize", "adcompiler.rules.optimize")
 later("scipy.linalg", "adcompiler.rules.scipy_linalg")
 later("scipy.sparse", "adcompiler.rules.sparse")
 later("scipy.signal", "adcompiler.rules.signal")
-later("scipy.interpolate", "adcompiler.rules.interpolate")
+later("scipy.interpolate", "adcompiler.rules.interpolate_versions")
 later("scipy.ndimage", "adcompiler.rules.ndimage")
 later("scipy.spatial.distance", "adcompiler.rules.distance")
 if find_spec("scipy") is not None:  # CuPy does without

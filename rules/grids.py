@@ -16,7 +16,7 @@ from adcompiler.runtime.grids import (
     refuse_complex,
 )
 from adcompiler.runtime.layout import reshape
-from adcompiler.runtime.shapes import conj, shape, size
+from adcompiler.runtime.shapes import conj, shape, size, zeros
 
 
 @rrule(np.interp, result="fresh", kind="number")
@@ -24,6 +24,8 @@ def interp(x, xp, fp, left=None, right=None, period=None, *, needs=(True,) * 6):
     y = np.interp(x, xp, fp, left, right, period)
 
     def pullback(y_bar):
+        if size(y) == 0:
+            return zeros(shape(x), y_bar), zeros(shape(xp), y_bar), zeros(shape(fp), y_bar), None, None, None
         found = Interpolation(as_array(x), as_array(xp), as_array(fp), period)
         return (
             found.x_bar(y_bar) if needs[0] else None,

@@ -3,7 +3,7 @@ the freedom of eigenvectors and singular vectors holds here too.
 """
 
 import numpy as np
-from scipy import linalg
+from scipy import __version__, linalg
 
 from adcompiler.rules.registry import refused, rrule
 from adcompiler.runtime.errors import NoRuleError
@@ -56,6 +56,8 @@ refused(
 
 # Triangular factors
 
+COPIES_THE_REST = tuple(map(int, __version__.split(".")[:2])) < (1, 18)
+
 
 @rrule(linalg.cholesky, result="fresh", kind="like")
 def cholesky(a, lower=False, *, check_finite=True):
@@ -69,7 +71,7 @@ def cholesky(a, lower=False, *, check_finite=True):
 
 @rrule(linalg.cho_factor, kind="tuple")
 def cho_factor(a, lower=False, *, check_finite=True):
-    """The triangle that is not part of the factor holds what `a` has there."""
+    """The triangle that is not part of the factor holds what `a` has there, up to SciPy 1.17, and nothing after."""
     y = linalg.cho_factor(a, lower, check_finite=check_finite)
     triangle, strictly_other = (np.tril, lambda c: np.triu(c, 1)) if lower else (np.triu, lambda c: np.tril(c, -1))
 
@@ -77,7 +79,8 @@ def cho_factor(a, lower=False, *, check_finite=True):
         c_bar = y_bar[0]
         if c_bar is None:
             return None, None, None
-        return cholesky_bar(triangle(c_bar), triangle(y[0]), not lower) + strictly_other(c_bar), None, None
+        a_bar = cholesky_bar(triangle(c_bar), triangle(y[0]), not lower)
+        return a_bar + strictly_other(c_bar) if COPIES_THE_REST else a_bar, None, None
 
     return y, pullback
 
