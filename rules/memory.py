@@ -10,9 +10,14 @@ refused(
     np.ndarray.fill,
     np.ndarray.put,
     np.ndarray.setfield,
-    why="It writes into the array.\nMake a new one: np.full, np.where or np.concatenate of parts.",
+    why="It writes into the array, which is followed only where that is known when compiling to be one.\n"
+    "Write by an index: y[...] = value.",
 )
-refused(np.ndarray.sort, why="It writes into the array.\nUse np.sort(x), which makes a new one.")
+refused(
+    np.ndarray.sort,
+    why="It writes into the array, which is followed only where that is known when compiling to be one.\n"
+    "Use np.sort(y), which makes a new one, or y[...] = np.sort(y).",
+)
 refused(np.ndarray.partition, why="It writes into the array.\nUse np.partition(x, kth), which makes a new one.")
 refused(np.ndarray.resize, why="It writes into the array.\nUse np.resize(x, shape), or x.reshape(shape).")
 
