@@ -14,7 +14,19 @@ from collections import deque
 from typing import Any
 
 from adcompiler.runtime.containers import add_item
-from adcompiler.runtime.held import LEAVES, Captured, Held, Walk, as_it_was, entries, hold, is_place, walked
+from adcompiler.runtime.held import (
+    LEAVES,
+    Captured,
+    Held,
+    Walk,
+    as_it_was,
+    entries,
+    hold,
+    hold_arrays,
+    is_place,
+    walked,
+)
+from adcompiler.runtime.shadows import Reference, Shadows, real_like
 from adcompiler.runtime.tangents import Tangent, accumulate, rebuild
 
 
@@ -34,12 +46,13 @@ class Cell:
         raise UnboundLocalError(f"cannot access local variable {self.name!r} where it is not associated with a value")
 
 
-class Bars:
-    """The table of one run of a pullback."""
+class Bars(Shadows):
+    """The table of one run of a pullback, which has the shadows of arrays too."""
 
     __slots__ = ("_table",)
 
     def __init__(self) -> None:
+        super().__init__()
         # The objects themselves are kept beside their entries: an address belongs to one object only while it lives.
         self._table: dict[int, tuple[Any, dict[Any, Any]]] = {}
 
@@ -74,8 +87,15 @@ class Bars:
             self.add(obj, i, ct)
         return None
 
-    def item_into(self, obj: Any, index: int, ct: Any, rest: Any) -> Any:
-        """Add the cotangent of an item that a loop read: into the table for a list, into `rest` for an array."""
+    def item_into(self, obj: Any, index: int, ct: Any, rest: Any, at: Reference | None = None) -> Any:
+        """Add the cotangent of an item that a loop read: into the table for a list, into `rest` for an array.
+
+        An array that lies `at` a place in memory that is written into has its shadow.
+        """
+        if at is not None:
+            window = self.window(at)
+            window[index] += real_like(ct, window)
+            return rest
         if isinstance(obj, list | deque):
             self.add(obj, index, ct)
             return rest
@@ -108,6 +128,8 @@ class Bars:
         cls = type(value)
         if ct is None or cls in LEAVES:
             return ct
+        if cls is Reference:
+            return self.add_array(value, ct)
         if isinstance(value, tuple):
             rest = [self.give(item, c) for item, c in zip(value, ct, strict=True)]
             return rebuild(value, rest) if any(c is not None for c in rest) else None
@@ -134,6 +156,8 @@ class Bars:
 
     def release(self, held: Any, count: int | None = None) -> Any:
         """The entries of what has just been made, as a cotangent by value; they are gone from the table."""
+        if type(held) is Reference:
+            return self.take_array(held)
         if type(held) is Held or isinstance(held, tuple):
             return walked(self._taken(held, set(), False))
         if held is None or type(held) is Captured:
@@ -146,6 +170,8 @@ class Bars:
 
     def _taken(self, held: Any, seen: set[int], as_argument: bool) -> Walk:
         """The entries of what is held in the form of its cotangent; what is held twice has them where it is first."""
+        if type(held) is Reference:
+            return self.take_array(held)
         if id(held) in seen or (type(held) is Captured and not as_argument):
             return None
         seen.add(id(held))
@@ -183,23 +209,51 @@ class Tracked:
         self.record = record
 
 
-def with_table(forward: Any, backward: Any, active: list[int], keep: bool) -> tuple[Any, Any]:
-    """A pair that needs a table as one that makes its own; `active` are the positions of its active parameters.
-
-    With `keep`, the arguments may be written into, and are kept as they were.
-    """
+def checked(forward: Any, check: Any) -> Any:
+    """A forward that runs when its arguments have been looked at."""
 
     def alone(*arguments: Any) -> Any:
-        held = [hold(arguments[i]) for i in active]
+        check(arguments)
+        return forward(*arguments)
+
+    return alone
+
+
+def with_table(
+    forward: Any,
+    backward: Any,
+    collected: tuple[tuple[int, int], ...],
+    count: int,
+    keep: bool,
+    result: str,
+    check: Any = None,
+) -> tuple[Any, Any]:
+    """A pair that needs a table as one that makes its own, with `count` active parameters.
+
+    `collected` are the positions of those whose cotangents are in the table, each with its number among the active
+    ones. With `keep`, the arguments may be written
+    into, and are kept as they were. `result` says where the cotangent of the result belongs: nowhere but in its
+    variable (""), in the "places" of containers and objects, or that of its "arrays" in their shadows too. `check` is
+    called with the arguments.
+    """
+    if not collected and not keep and not result and check is None:
+        return forward, lambda record, value_bar: backward(record, value_bar, Bars())
+
+    def alone(*arguments: Any) -> Any:
+        if check is not None:
+            check(arguments)
+        held = [hold_arrays(arguments[i]) for i, _ in collected]
         kept = tuple(map(as_it_was, arguments)) if keep else arguments
         value, record = forward(*arguments)
-        return value, Tracked(kept, held, hold(value), record)
+        made = hold_arrays(value) if result == "arrays" else hold(value) if result else None
+        return value, Tracked(kept, held, made, record)
 
     def alone_bar(tracked: Tracked, value_bar: Any) -> Any:
         bars = Bars()
-        cts = backward(tracked.record, bars.give(tracked.value, value_bar), bars)
-        each = (cts,) if len(active) == 1 else cts
-        out = tuple(accumulate(ct, bars.collect(held)) for ct, held in zip(each, tracked.held, strict=True))
-        return out[0] if len(active) == 1 else out
+        cts = backward(tracked.record, bars.give(tracked.value, value_bar) if result else value_bar, bars)
+        out = [cts] if count == 1 else list(cts)
+        for (_, slot), held in zip(collected, tracked.held, strict=True):
+            out[slot] = accumulate(out[slot], bars.collect(held))
+        return out[0] if count == 1 else tuple(out)
 
     return alone, alone_bar

@@ -89,7 +89,11 @@ def from_items(items: Any, shape: tuple[int, ...] | None) -> Any:
 def snapshot(x: Any) -> Any:
     """The value of `x` as it is now: arrays and containers are copied, numbers are immutable."""
     if isinstance(x, np.ndarray) or like_of(x) is not None:
-        return x.copy()
+        return x.copy(order="K")
+    if isinstance(x, tuple) and hasattr(x, "_fields"):
+        return type(x)(*map(snapshot, x))
+    if type(x) is slice:
+        return slice(*map(snapshot, (x.start, x.stop, x.step)))  # whose ends may be arrays
     if type(x) in (list, tuple, set):
         return type(x)([snapshot(item) for item in x])
     return {key: snapshot(item) for key, item in x.items()} if type(x) is dict else x

@@ -16,6 +16,8 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.arrays import is_device_class
+from adcompiler.runtime.containers import snapshot
+from adcompiler.runtime.shadows import refer
 from adcompiler.runtime.tangents import Tangent, rebuild
 from adcompiler.runtime.walk import captured, fields
 
@@ -95,6 +97,11 @@ def hold(value: Any) -> Any:
     return walked(_hold(value, {})) if _has_parts(value) else None
 
 
+def hold_arrays(value: Any) -> Any:
+    """As `hold`, with the arrays too: where they lie."""
+    return walked(_hold(value, {}, True))
+
+
 def hold_made(value: Any) -> Any:
     """`hold` of what a rule has made: of a tuple too, whose items have entries where it is taken for a list."""
     if not isinstance(value, tuple):
@@ -110,29 +117,36 @@ def _has_parts(value: Any) -> bool:
     return cls is list or cls is tuple or isinstance(value, tuple | types.FunctionType) or is_place(value)
 
 
-def _hold(value: Any, known: dict[int, Any]) -> Walk:
+def _hold(value: Any, known: dict[int, Any], arrays: bool = False) -> Walk:
+    if not _has_parts(value):
+        if arrays and isinstance(value, types.BuiltinMethodType):
+            return refer(value.__self__)  # a method of an array has the array's cotangent
+        if not arrays or not isinstance(value, types.MethodType):
+            return refer(value) if arrays else None
+        held = yield _hold(value.__self__, known, arrays)
+        return None if held is None else Captured({"__self__": held})
     if id(value) in known:
         return known[id(value)]
     if isinstance(value, tuple):
         parts = []
         for item in value:
-            parts.append((yield _hold(item, known)) if _has_parts(item) else None)
+            parts.append((yield _hold(item, known, arrays)) if arrays or _has_parts(item) else None)
         found = rebuild(value, parts) if any(part is not None for part in parts) else None
     elif isinstance(value, types.FunctionType):
         named: dict[str, Any] = {}
         found = known[id(value)] = Captured(named)
-        yield _hold_parts(captured(value).items(), named, known)
+        yield _hold_parts(captured(value).items(), named, known, arrays)
         found = found if named else None
     else:
         found = known[id(value)] = Held(value, {}, len(value) if isinstance(value, _MUTABLE) else 0)
-        yield _hold_parts(entries(value), found.parts, known)
+        yield _hold_parts(entries(value), found.parts, known, arrays)
     known[id(value)] = found
     return found
 
 
-def _hold_parts(pairs: Any, parts: dict[Any, Any], known: dict[int, Any]) -> Walk:
+def _hold_parts(pairs: Any, parts: dict[Any, Any], known: dict[int, Any], arrays: bool) -> Walk:
     for key, item in pairs:
-        if _has_parts(item) and (part := (yield _hold(item, known))) is not None:
+        if (arrays or _has_parts(item)) and (part := (yield _hold(item, known, arrays))) is not None:
             parts[key] = part
 
 
@@ -141,20 +155,28 @@ def as_it_was(value: Any) -> Any:
     return walked(_copied(value, {})) if _has_parts(value) else value
 
 
-def _copied(value: Any, known: dict[int, Any]) -> Walk:
+def all_as_it_was(value: Any) -> Any:
+    """The same with copies of the arrays, which may be written into too."""
+    return walked(_copied(value, {}, True)) if _has_parts(value) else snapshot(value)
+
+
+def _copied(value: Any, known: dict[int, Any], arrays: bool = False) -> Walk:
     if id(value) in known:
         return known[id(value)]
+    if arrays and hasattr(value, "strides"):
+        result = known[id(value)] = snapshot(value)
+        return result
     if isinstance(value, tuple):
         items = []
         for item in value:
-            items.append((yield _copied(item, known)) if _has_parts(item) else item)
+            items.append((yield _copied(item, known, arrays)) if arrays or _has_parts(item) else item)
         result = known[id(value)] = rebuild(value, items)
         return result
     if not is_place(value) or isinstance(value, functools.partial):
         return value
     result = known[id(value)] = _without_contents(value)
     for key, item in list(entries(value)):
-        new = (yield _copied(item, known)) if _has_parts(item) else item
+        new = (yield _copied(item, known, arrays)) if arrays or _has_parts(item) else item
         if isinstance(value, list):
             list.append(result, new)
         elif isinstance(value, deque):

@@ -52,9 +52,9 @@ def inverse_axes(axes: Sequence[int]) -> tuple[int, ...]:
 
 def transpose_bar(c: Any, axes: tuple[Any, ...]) -> Any:
     """The cotangent of `x` in ``x.transpose(*axes)``: none, None, a tuple, or one integer after another."""
-    if axes in ((), (None,)):
+    if not axes or axes[0] is None:
         return np.transpose(c)
-    return np.transpose(c, inverse_axes(axes[0] if isinstance(axes[0], (tuple, list)) else axes))
+    return np.transpose(c, inverse_axes(axes if isinstance(axes[0], int | np.integer) else axes[0]))
 
 
 def shapes_of(arrays: Any) -> list[Shape]:
