@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.apart import run_apart
 from adcompiler.runtime.domain import (
     NUMBERS,
     array_member,
@@ -122,19 +123,18 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         if (captures and wanted[0]) or made or isinstance(f, functools.partial):
             return without_owner(_by_source(caller(f, bool(kwargs)), wanted, (f, *args), kwargs), f)
     inner = _by_key(f, wanted[1:], args, kwargs)
-    return Resolved(
-        inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)), inner.source, inner.ruled
-    )
+    return inner.given(_same, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)), inner.source)
+
+
+def _same(*args: Any) -> tuple[Any, ...]:
+    return args
 
 
 def resolve_spread(wanted: tuple[bool, ...], f: Any, arguments: Any) -> Resolved:
     """The derivative of `f(*arguments)` with respect to the list or tuple of arguments."""
     on = bool(wanted[1])
     inner = resolve((False, *(on for _ in arguments)), f, *arguments)
-    return Resolved(
-        lambda arguments: inner.forward(*arguments),
-        lambda saved, y_bar: (None, list(inner.backward(saved, y_bar)[1:])),
-    )
+    return inner.given(lambda arguments: arguments, lambda saved, y_bar: (None, list(inner.backward(saved, y_bar)[1:])))
 
 
 def resolve_value(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
@@ -147,7 +147,7 @@ def resolve_value(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -
         owner, *others = found.backward(saved, y_bar)
         return (None if owner is None else {"__self__": owner}, *others)
 
-    return Resolved(found.forward, backward)
+    return found.given(_same, backward)
 
 
 def _attribute(obj: Any, name: str) -> Resolved:
@@ -192,7 +192,7 @@ def _plain_attribute(obj: Any, name: str, computed: Any) -> Resolved:
     if computed is ABSENT:
         return plain(getattr, 3)
     inner = _by_key(computed, (True, False), (obj, name), {})
-    return Resolved(inner.forward, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)))
+    return inner.given(_same, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)))
 
 
 def _check_tangible(value: Any) -> None:
@@ -306,10 +306,10 @@ def _overload(key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...]) -> Reso
 def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool, ...]) -> Resolved:
     """The first method that does not return NotImplemented."""
 
-    def forward(*args: Any) -> Any:
+    def forward(*args: Any, apart: bool = False) -> Any:
         for method, operands, swap in methods:
             inner = _by_key(method, wanted[::-1] if swap else wanted, operands, {})
-            y, saved = inner.forward(*operands)
+            y, saved = run_apart(inner, (True,) * len(args), True, *operands) if apart else inner.forward(*operands)
             if y is not NotImplemented:
                 return y, (inner.backward, swap, saved)
         key(*args)  # Python's own TypeError, or what somebody else makes of it
@@ -320,7 +320,7 @@ def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool
         cts = inner(saved, y_bar)
         return cts[::-1] if swap else cts
 
-    return Resolved(forward, backward)
+    return Resolved(forward, backward, apart=functools.partial(forward, apart=True))
 
 
 def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:
@@ -353,7 +353,11 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
         cts = aligned(rule.signature, cotangents_of(rule, pullback, y_bar), wanted, args, kwargs)
         return tuple(map(listed, cts, lists))
 
-    return Resolved(forward, backward, ruled=True)
+    results = {rule.result for rule in rules}
+    result = results.pop() if len(results) == 1 else None
+    found = Resolved(forward, backward, ruled=True, builtin=all(rule.builtin for rule in rules), result=result)
+    found.foreign = not all(is_domain(a) or is_plain_container(a) or a is None for a in (*args, *kwargs.values()))
+    return found
 
 
 def _values(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
@@ -364,7 +368,13 @@ def _by_source(function: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:
     def forward(*args: Any, **kwargs: Any) -> Any:
         return _compile(function, wanted, args, kwargs)
 
+    def apart(*args: Any, **kwargs: Any) -> Any:
+        return _compile(function, wanted, args, kwargs, over=True)
+
+    def strict(*args: Any, **kwargs: Any) -> Any:
+        return _compile(function, wanted, args, kwargs, over=True, strict=True)
+
     def backward(saved: Any, y_bar: Any) -> Any:
         return (None,) * len(wanted) if y_bar is None or saved is None else saved(y_bar)
 
-    return Resolved(forward, backward, (function, wanted, ()))
+    return Resolved(forward, backward, (function, wanted, ()), apart=apart, strict=strict)

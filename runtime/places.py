@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.bars import Bars, Cell
-from adcompiler.runtime.errors import MutationError, UnsupportedSyntaxError
+from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.held import hold, is_object
 from adcompiler.runtime.members import is_generated
 from adcompiler.runtime.moved import (
@@ -24,17 +24,21 @@ from adcompiler.runtime.moved import (
     rearrange,
     spliced,
 )
-from adcompiler.runtime.shapes import fit, real, shape
+from adcompiler.runtime.stores import (
+    Stored,
+    Updated,
+    UpdatedItem,
+    is_written,
+    partials,
+    store_array,
+    update_array,
+    update_items,
+)
 
 _NUMBERS = (int, float, complex, np.number)
 
 
-def _refuse_array(obj: Any) -> None:
-    if isinstance(obj, np.ndarray) or type(obj).__module__.split(".")[0] == "cupy":
-        raise MutationError(
-            "an array is written into\nWriting into arrays is not differentiated yet.\n"
-            "Make a new value: np.where, np.stack or np.concatenate."
-        )
+def _check_container(obj: Any) -> None:
     if type(obj) not in CONTAINERS:
         raise UnsupportedSyntaxError(
             f"an item of a {type(obj).__qualname__} is written\nOnly items of lists and dicts are followed.\n"
@@ -47,7 +51,9 @@ def _refuse_array(obj: Any) -> None:
 
 def store_item(obj: Any, key: Any, value: Any) -> tuple[None, Any]:
     """`obj[key] = value`."""
-    _refuse_array(obj)
+    if is_written(obj):
+        return None, store_array(obj, key, value)
+    _check_container(obj)
     if isinstance(key, slice):
         new = list(value)
         sources = spliced(obj, key, new)
@@ -59,6 +65,8 @@ def store_item(obj: Any, key: Any, value: Any) -> tuple[None, Any]:
 
 def store_item_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
     """The value was all that was in the place."""
+    if type(saved) is Stored:
+        return saved.reverse(bars)
     if isinstance(saved[0], Moved):
         moved, values, held = saved
         return None, given_back(values, held, moved.reverse(bars), bars)
@@ -67,7 +75,7 @@ def store_item_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
 
 def delete_item(obj: Any, key: Any) -> tuple[None, Any]:
     """`del obj[key]`."""
-    _refuse_array(obj)
+    _check_container(obj)
     if isinstance(obj, dict):
         del obj[key]
         return None, None
@@ -114,17 +122,21 @@ def load_item_bar(saved: Any, value_bar: Any, bars: Bars) -> tuple[Any, ...]:
 
 
 def update_item(obj: Any, key: Any, value: Any, op: str) -> tuple[None, Any]:
-    """`obj[key] op= value`, where numbers are replaced and lists grow."""
-    _refuse_array(obj)
+    """`obj[key] op= value`, where numbers are replaced, lists grow, and arrays change in place."""
+    if is_written(obj):
+        return None, update_items(obj, key, value, op)
+    _check_container(obj)
     born = isinstance(obj, defaultdict) and key not in obj
     old = obj[key]
     place = position(obj, key)
-    obj[key], grown = _updated(old, value, op)
-    return None, grown or (obj, place, op, old, value, born)
+    obj[key], changed = _updated((obj, place), old, value, op)
+    return None, changed or (obj, place, op, old, value, born)
 
 
-def _updated(old: Any, value: Any, op: str) -> tuple[Any, Any]:
-    """What `old op= value` leaves in its place; of a list that grows also what the reverse needs."""
+def _updated(entry: Any, old: Any, value: Any, op: str) -> tuple[Any, Any]:
+    """What `old op= value` leaves in its place; of a list or an array also what the reverse needs."""
+    if is_written(old):
+        return old, update_array(old, entry, value, op)
     if isinstance(old, list) and op == "+":
         _, saved = extend(old, list(value))
         return old, (None, saved, value, hold(value))
@@ -134,29 +146,21 @@ def _updated(old: Any, value: Any, op: str) -> tuple[Any, Any]:
 
 def update_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
     """The chain rule of the operator, at the place."""
+    if type(saved) is Updated or type(saved) is UpdatedItem:
+        return saved.reverse(bars)
     if saved[0] is None:
         return extended(saved[1:], bars)
     obj, place, op, old, value, born = saved
     ct = bars.take(obj, place)
     if ct is None:
         return None, None
-    old_bar, value_bar = _partials(op, old, value, ct)
+    old_bar, value_bar = partials(op, old, value, ct)
     if not born:
         bars.add(obj, place, old_bar)
     return None, value_bar
 
 
-def check_number(old: Any, value: Any, op: str) -> None:
-    """Raise if an augmented assignment would change a value in place, or is none of numbers."""
-    _number_only(old, value, "+" if isinstance(old, _NUMBERS) else op)
-
-
 def _number_only(old: Any, value: Any, op: str) -> None:
-    if isinstance(old, np.ndarray):
-        raise MutationError(
-            "an array in a container is changed in place\nWriting into arrays is not differentiated yet.\n"
-            "Assign a new value: `c[k] = c[k] + v`."
-        )
     if op not in _OPERATORS or not isinstance(old, _NUMBERS) or not isinstance(value, (*_NUMBERS, np.ndarray)):
         raise UnsupportedSyntaxError(
             f"an augmented assignment ({op}=) of a {type(old).__qualname__} in a container\n"
@@ -167,20 +171,6 @@ def _number_only(old: Any, value: Any, op: str) -> None:
 _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b,
 }  # fmt: skip
-
-
-def _partials(op: str, old: Any, value: Any, ct: Any) -> tuple[Any, Any]:
-    """The cotangents of both operands of an arithmetic operator."""
-    if op in "+-":
-        parts = ct, ct if op == "+" else -ct
-    elif op == "*":
-        parts = ct * np.conj(value), ct * np.conj(old)
-    else:
-        quotient = ct / np.conj(value)
-        parts = quotient, -quotient * np.conj(old / value)
-    pairs = [(fit(c, shape(x)), x) for c, x in zip(parts, (old, value), strict=True)]
-    first, second = (c if np.iscomplexobj(x) else real(c) for c, x in pairs)
-    return first, second
 
 
 # --- attributes -------------------------------------------------------------------------------------------
@@ -268,12 +258,12 @@ def load_attribute_bar(saved: Any, value_bar: Any, bars: Bars) -> tuple[Any, ...
 
 
 def update_attribute(obj: Any, name: str, value: Any, op: str) -> tuple[None, Any]:
-    """`obj.name op= value`, where numbers are replaced and lists grow."""
+    """`obj.name op= value`, where numbers are replaced, lists grow, and arrays change in place."""
     _refuse_foreign(obj, name)
     old = getattr(obj, name)
-    new, grown = _updated(old, value, op)
+    new, changed = _updated((obj, name), old, value, op)
     setattr(obj, name, new)
-    return None, grown or (obj, name, op, old, value, False)
+    return None, changed or (obj, name, op, old, value, False)
 
 
 STORE_ITEM = Operation("store_item", store_item, store_item_bar, keyed=True)

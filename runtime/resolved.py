@@ -17,7 +17,7 @@ _callers: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
 class Resolved:
     """A callable with its derivative, for one call."""
 
-    __slots__ = ("backward", "forward", "ruled", "source")
+    __slots__ = ("apart", "backward", "bound", "builtin", "foreign", "forward", "result", "ruled", "source", "strict")
 
     def __init__(
         self,
@@ -25,11 +25,31 @@ class Resolved:
         backward: Callable[..., Any],
         source: Any = None,
         ruled: bool = False,
+        apart: Callable[..., Any] | None = None,
+        builtin: bool = False,
+        strict: Callable[..., Any] | None = None,
+        result: str | None = None,
     ) -> None:
         self.forward = forward
         self.backward = backward
         self.source = source  # of a function with source: itself, what is wanted, and its first arguments
         self.ruled = ruled  # a rule keeps what it is given, and gives new values
+        self.apart = apart  # the forward of a function with source, if its operands or result may be written later
+        self.builtin = builtin  # all rules are adcompiler's own
+        self.bound: tuple[Resolved, Any] | None = None  # of a method: the operation of its object and the arguments
+        self.foreign = False  # an operand is an object that may change when it is used, as a random generator does
+        self.result = result  # what the rules say of their results
+        self.strict = strict  # as `apart`, of a function that must not read arrays from outside
+
+    def given(self, arguments: Callable[..., Any], backward: Callable[..., Any], source: Any = None) -> Resolved:
+        """The same operation called in another way: `arguments(*args)` gives its own positional ones."""
+
+        def adapted(forward: Any) -> Any:
+            return None if forward is None else lambda *args, **kwargs: forward(*arguments(*args), **kwargs)
+
+        made = Resolved(adapted(self.forward), backward, source, self.ruled, adapted(self.apart), self.builtin)
+        made.strict, made.result, made.foreign = adapted(self.strict), self.result, self.foreign
+        return made
 
 
 def caller(f: Any, named: bool) -> Any:
@@ -59,9 +79,7 @@ def load_attribute(obj: Any, name: str) -> Any:
 
 def from_object(inner: Resolved) -> Resolved:
     """What is computed from an object alone, as `getattr(obj, name)`."""
-    return Resolved(
-        lambda obj, name: inner.forward(obj), lambda saved, y_bar: (None, *inner.backward(saved, y_bar), None)
-    )
+    return inner.given(lambda obj, name: (obj,), lambda saved, y_bar: (None, *inner.backward(saved, y_bar), None))
 
 
 def plain(f: Any, count: int) -> Resolved:
@@ -70,7 +88,9 @@ def plain(f: Any, count: int) -> Resolved:
 
 def without_owner(inner: Resolved, owner: Any) -> Resolved:
     source = None if inner.source is None else (*inner.source[:2], (owner, *inner.source[2]))
-    return Resolved(lambda *args, **kwargs: inner.forward(owner, *args, **kwargs), inner.backward, source, inner.ruled)
+    made = inner.given(lambda *args: (owner, *args), inner.backward, source)
+    made.bound = inner, owner
+    return made
 
 
 def moving(function: Any, roles: str, named: int = 0) -> Resolved:

@@ -6,6 +6,7 @@ places, functions with source work on the same table, and what a rule says of a 
 
 from __future__ import annotations
 
+import functools
 import operator
 import types
 from collections import deque
@@ -13,14 +14,16 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime import dynamic
+from adcompiler.runtime.apart import run_apart
 from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.changes import CONCATENATE, METHODS
-from adcompiler.runtime.errors import UnsupportedSyntaxError
-from adcompiler.runtime.held import as_it_was, entries, hold, is_place
+from adcompiler.runtime.errors import MutationError, UnsupportedSyntaxError
+from adcompiler.runtime.held import as_it_was, entries, hold, hold_arrays, is_place
 from adcompiler.runtime.members import ABSENT, has_plain_fields, is_field, is_item_as_attribute, member
 from adcompiler.runtime.moved import CONTAINERS, Operation
 from adcompiler.runtime.places import LOAD_ATTRIBUTE, LOAD_ITEM
 from adcompiler.runtime.resolved import Resolved
+from adcompiler.runtime.stores import found_at_run_time
 from adcompiler.runtime.tangents import accumulate
 
 _compile: Callable[..., Any]
@@ -35,23 +38,28 @@ def connect(compile_: Any) -> None:
 def resolve_tracked(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
     """The derivative of `f(*args, **kwargs)`; its `backward` takes the record, the value's cotangent and the table."""
     count = 1 + len(args) + len(kwargs)
-    if f is getattr:
-        return _attribute(*args)
-    operation, owner = _operation(f, args)
-    if operation is not None:
-        return _of_operation(operation, owner, count)
-    inner = dynamic.resolve(wanted, f, *args, **kwargs)
-    if inner.source is not None:
-        function, flags, first = inner.source
-        return _of_source(function, flags, first, count)
-    if owner is None:
-        owner = f.__self__ if isinstance(f, types.MethodType) else f
-    return _of_rule(inner, owner)
+    return _resolved((False,) * (1 + count), wanted, f, args, kwargs)
+
+
+def resolve_hot(hot: tuple[bool, ...], wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
+    """The same where arrays are written into: `hot` marks the value, the callable and the operands that hold such.
+
+    The cotangents of these arrays are in their shadows at once: none is left at the place of an array in a container.
+    """
+    return _resolved(hot, wanted, f, args, kwargs)
 
 
 def resolve_caught(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
     """As `resolve_tracked`, where exceptions are caught: a function of the user's might write, and then raise."""
-    found = resolve_tracked(wanted, f, *args, **kwargs)
+    return _caught(resolve_tracked(wanted, f, *args, **kwargs))
+
+
+def resolve_hot_caught(hot: tuple[bool, ...], wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
+    """As `resolve_hot`, where exceptions are caught."""
+    return _caught(resolve_hot(hot, wanted, f, *args, **kwargs))
+
+
+def _caught(found: Resolved) -> Resolved:
     if found.source is not None:
         raise UnsupportedSyntaxError(
             f"a call of {found.source.__qualname__}(), where its exceptions are caught\n"
@@ -61,7 +69,48 @@ def resolve_caught(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) 
     return found
 
 
-def _attribute(obj: Any, name: str) -> Resolved:
+def within(found: Resolved) -> Resolved:
+    """What is resolved where arrays from outside are written into that carry derivatives: it must not read such."""
+    if found.apart is not None:
+        found.forward = found.apart = found.strict or no_strict
+    return found
+
+
+def no_strict(*_: Any, **__: Any) -> Any:
+    raise MutationError(
+        "a method or property that is only known at run time is used, and global or captured arrays are written into\n"
+        "What it reads of them would have no derivative.\nCall a function by its own name."
+    )
+
+
+def _resolved(hot: Any, wanted: tuple[bool, ...], f: Any, args: Any, kwargs: Any) -> Resolved:
+    count = 1 + len(args) + len(kwargs)
+    if f is getattr:
+        return _attribute(hot[0], *args)
+    operation, owner = _operation(f, args)
+    if operation is not None:
+        return _of_operation(operation, owner, count, hot[0])
+    inner = dynamic.resolve(wanted, f, *args, **kwargs)
+    if inner.source is not None:
+        function, flags, first = inner.source
+        _check_arrays(hot[1:], (f, *args, *kwargs.values()))
+        return _of_source(function, flags, first, count)
+    if owner is None:
+        owner = f.__self__ if isinstance(f, types.MethodType) else f
+    return _of_rule(inner, owner, hot[1:])
+
+
+def _check_arrays(hot: tuple[bool, ...], values: tuple[Any, ...]) -> None:
+    """Refuse to hand over containers of arrays that are written into."""
+    if any(mark and hold(value) is not None for mark, value in zip(hot, values, strict=True)):
+        raise MutationError(
+            "a container or object that holds an array which is written into goes to a function that is only known at "
+            "run time\nWhat that reads of the array could not be told from what is written later.\n"
+            "Call the function by its own name, or pass the array itself."
+        )
+
+
+def _attribute(hot: bool, obj: Any, name: str) -> Resolved:
     """`getattr(obj, name)`: a read of a place, a property, or what has no derivative of its own."""
     cls = type(obj)
     found = member(cls, name)
@@ -72,7 +121,7 @@ def _attribute(obj: Any, name: str) -> Resolved:
             inner.forward, lambda saved, y_bar, bars: (None, bars.give(held, inner.backward(saved, y_bar)[1]), None)
         )
     if is_place(obj) and is_field(obj, name):
-        return _of_operation(LOAD_ATTRIBUTE, None, 3)
+        return _of_operation(LOAD_ATTRIBUTE, None, 3, hot)
     if isinstance(found, property) and found.fget is not None:
         return _of_getter(found.fget, ())
     if found is ABSENT and has_plain_fields(cls) and member(cls, "__getattr__") is not ABSENT:
@@ -87,13 +136,14 @@ def _of_getter(getter: Any, more: tuple[Any, ...]) -> Resolved:
     """An attribute that a function of the user's computes."""
     wanted = (True, *(False for _ in more))
 
-    def forward(obj: Any, name: str) -> Any:
-        return _compile(getter, wanted, (obj, *more), {})
+    def forward(obj: Any, name: str, **how: bool) -> Any:
+        return _compile(getter, wanted, (obj, *more), {}, **how)
 
     def backward(back: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
         return None, back(y_bar, bars)[0], None
 
-    return Resolved(forward, backward, getter)
+    apart = functools.partial(forward, over=True)
+    return Resolved(forward, backward, getter, apart=apart, strict=functools.partial(apart, strict=True))
 
 
 def _operation(f: Any, args: tuple[Any, ...]) -> tuple[Operation | None, Any]:
@@ -109,12 +159,14 @@ def _operation(f: Any, args: tuple[Any, ...]) -> tuple[Operation | None, Any]:
     return None, None
 
 
-def _of_operation(operation: Operation, owner: Any, count: int) -> Resolved:
+def _of_operation(operation: Operation, owner: Any, count: int, hot: bool = False) -> Resolved:
     def forward(*args: Any, **kwargs: Any) -> Any:
-        return operation.forward(*(() if owner is None else (owner,)), *args, **kwargs)
+        value, saved = operation.forward(*(() if owner is None else (owner,)), *args, **kwargs)
+        return value, (saved, hold_arrays(value) if hot else None)
 
-    def backward(saved: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
-        cts = operation.reverse(saved, y_bar, bars)
+    def backward(record: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
+        saved, held = record
+        cts = operation.reverse(saved, bars.give(held, y_bar) if hot else y_bar, bars)
         padding = (None,) * (1 if owner is not None else 2)
         return (*padding, *cts, *(None,) * count)[:count]
 
@@ -125,16 +177,22 @@ def _of_source(function: Any, wanted: Any, first: tuple[Any, ...], count: int) -
     """A function with source, called with `first` before its other arguments."""
 
     def forward(*args: Any, **kwargs: Any) -> Any:
-        return _compile(function, wanted, (*first, *args), kwargs)
+        return found_at_run_time(lambda: _compile(function, wanted, (*first, *args), kwargs))
+
+    def apart(*args: Any, **kwargs: Any) -> Any:
+        return found_at_run_time(lambda: _compile(function, wanted, (*first, *args), kwargs, over=True))
+
+    def strict(*args: Any, **kwargs: Any) -> Any:
+        return found_at_run_time(lambda: _compile(function, wanted, (*first, *args), kwargs, over=True, strict=True))
 
     def backward(back: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
         cts = back(y_bar, bars)
         return cts if first else (None, *cts)
 
-    return Resolved(forward, backward, function)
+    return Resolved(forward, backward, function, apart=apart, strict=strict)
 
 
-def _of_rule(inner: Resolved, owner: Any) -> Resolved:
+def _of_rule(inner: Resolved, owner: Any, hot: tuple[bool, ...]) -> Resolved:
     """A rule, or an operation on a container as a whole: these know cotangents by value only, also that of `owner`.
 
     A rule may keep its arguments, and is given flat containers as they are now; whatever takes apart a container gets
@@ -142,19 +200,29 @@ def _of_rule(inner: Resolved, owner: Any) -> Resolved:
     """
 
     def forward(*args: Any, **kwargs: Any) -> Any:
-        held = [hold(value) for value in (*args, *kwargs.values())]
-        held_owner = hold(owner)
+        return run(inner.forward, args, kwargs)
+
+    def apart(*args: Any, **kwargs: Any) -> Any:
+        return run(functools.partial(run_apart, inner, (True,) * (len(args) + len(kwargs)), True), args, kwargs)
+
+    def strict(*args: Any, **kwargs: Any) -> Any:
+        return run(inner.strict or no_strict, args, kwargs)
+
+    def run(call: Callable[..., Any], args: Any, kwargs: Any) -> Any:
+        owned, *marks = (hold_arrays if mark else hold for mark in hot)
+        held = [find(value) for find, value in zip(marks, (*args, *kwargs.values()), strict=True)]
+        held_owner = owned(owner)
         originals: dict[int, Any] = {}
 
         def kept(value: Any) -> Any:
-            if not inner.ruled or not is_flat(value):
+            if not inner.ruled or not (is_flat(value) or (isinstance(value, tuple) and any(map(is_flat, value)))):
                 return value
             copy = as_it_was(value)
             originals[id(copy)] = value
             return copy
 
         given = [kept(value) for value in args]
-        value, saved = inner.forward(*given, **{k: kept(v) for k, v in kwargs.items()})
+        value, saved = call(*given, **{k: kept(v) for k, v in kwargs.items()})
         value = originals.get(id(value), value)
         return value, (saved, held, held_owner, hold(value), given)
 
@@ -167,7 +235,7 @@ def _of_rule(inner: Resolved, owner: Any) -> Resolved:
         first, *cts = inner.backward(saved, y_bar)
         return bars.give(held_owner, first), *(bars.give(h, ct) for h, ct in zip(held, cts, strict=True))
 
-    return Resolved(forward, backward)
+    return Resolved(forward, backward, apart=apart, strict=apart if inner.apart is None else strict)
 
 
 def is_flat(value: Any) -> bool:
