@@ -5,48 +5,37 @@ unified.  A rule says whether its result is fresh, a view or the same object; ev
 call of the user's functions is unified with the arguments that the callee's own classes say it may be.  Scalars are
 immutable and belong to no class.
 
-Arrays that carry derivatives may be written in one way only: `x += v` on a block that no other name refers to, which
-means the same as rebinding.  All else raises `MutationError` (see `activity`).
+A class that is written into while it carries derivatives is *hot*: its cotangents are in a shadow of the memory (see
+`hot`, `shadowing`).  Where a class is merely written into, what the pullback has read of it is kept as a copy if the
+write may come later (see `overwritten`).  Only `x += v` on a block that no other name refers to is neither: it means
+the same as rebinding.
 """
 
 from __future__ import annotations
 
-import itertools
+from collections.abc import Collection
 from typing import Any
 
 import gast
 
 from adcompiler import ir
-from adcompiler.aliases import HELD, OUTSIDE, RESULT, Aliases, Env
-from adcompiler.callees import (
-    Build,
-    Copied,
-    Drain,
-    Dynamic,
-    InertCall,
-    Load,
-    Make,
-    Missing,
-    Move,
-    PairCall,
-    PathLoad,
-    PlaceCall,
-    Pull,
-    Relay,
-    RuleCall,
-    Spread,
-    in_place,
-    parts,
-)
-from adcompiler.lattice import Inert, Kind, Known, Stream, is_scalar
-from adcompiler.runtime.changes import WRITERS
+from adcompiler.aliases import HELD, OUTSIDE, RESULT, UNSEEN, Aliases, Env
+from adcompiler.callees import Build, PairCall, in_place, parts
+from adcompiler.lattice import Inert, is_scalar
+from adcompiler.sharing import Sharing
 from adcompiler.spec import Spec
 
-_ARRAY_WRITERS = ("sort", "fill", "put", "partition", "itemset", "resize", "setfield", "setflags", "byteswap")
 
+def alias(spec: Spec, merged: bool = False) -> Aliases:
+    """The alias classes of a specialisation, computed once; functions that call each other together.
 
-def alias(spec: Spec) -> Aliases:
-    """The alias classes of a specialisation, computed once; functions that call each other together."""
+    `merged`: as it is called where its arguments may share memory with each other, or with memory from outside.
+    """
+    if merged:
+        alias(spec)
+        if spec.merged is None:
+            spec.merged = _Builder(spec, Aliases()).run(merged=True)
+        return spec.merged  # type: ignore[no-any-return]
     if spec.aliases is None:
         spec.aliases = assumed = Aliases()
         built = _Builder(spec, Aliases()).run()
@@ -81,18 +70,19 @@ def _calls(spec: Spec, seen: set[Spec]) -> set[Spec]:
     return seen
 
 
-class _Builder:
-    """One traversal of a specialisation, in which `env` is what each name refers to."""
+class _Builder(Sharing):
+    """One traversal of a specialisation."""
 
     def __init__(self, spec: Spec, aliases: Aliases) -> None:
-        self.spec = spec
-        self.a = aliases
-        self.env: Env = {}
-        self.stmt: Any = None
+        super().__init__(spec, aliases)
         self.leaving: list[list[Env]] = []
         self.raising: list[list[Env]] = []
+        self.passed = _passed(spec.body)
 
-    def run(self) -> Aliases:
+    def classes_of(self, spec: Spec) -> Aliases:
+        return alias(spec)
+
+    def run(self, merged: bool = False) -> Aliases:
         a = self.a
         for name, kind in zip(self.spec.params, self.spec.kinds, strict=True):
             if not is_scalar(kind):
@@ -100,17 +90,23 @@ class _Builder:
                 a.parent[self.env[name]] = self.env[name]
         self.env.update(dict.fromkeys(self.spec.function.cells, OUTSIDE))
         arguments = dict(self.env)
+        for node in self.env.values() if merged else ():
+            a.unify(node, OUTSIDE)
         self.block(self.spec.body)
         result = a.find(RESULT)
         at = [arguments.get(p) for p in self.spec.params]
         written = {a.find(w) for w in a.written}
         a.results = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) == result)
         a.writes = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) in written)
-        sure = {a.find(w) for w, by in a.written.items() if by}
+        sure = {a.find(w) for w, by in a.written.items() if by - {UNSEEN}}
         a.sure_writes = frozenset(i for i, n in enumerate(at) if n is not None and a.find(n) in sure)
         a.writes_result = result in written
         a.result_outside, a.writes_outside = a.find(OUTSIDE) == result, a.find(OUTSIDE) in written
         a.surely_writes_outside = a.find(OUTSIDE) in sure
+        classes = [None if n is None else a.find(n) for n in at]
+        outside = a.find(OUTSIDE)
+        a.groups = tuple(i if c is None else -1 if c == outside else classes.index(c) for i, c in enumerate(classes))
+        a.reads_outside = any(a.find(n) == outside for n in a.parent if n not in (OUTSIDE, HELD))
         return a
 
     # --- control flow -----------------------------------------------------------------------------------
@@ -214,7 +210,13 @@ class _Builder:
                 self.a.made[id(stmt), target] = self.env.get(target, target)
             case ir.Assign(target, value):
                 self.bind_all((target,), self.links(value, stmt.kind))
+                if isinstance(value, ir.Lambda):
+                    self.capture(target, value.captures)
                 self.overwritten(target, value)
+            case ir.Unpack(target, ir.Apply(callee=Build()) as display) if _is_pairwise(target, display):
+                links = [self.links(arg, None) for arg in display.args]  # all are read before any is bound
+                for name, link in zip(target.names(), links, strict=True):
+                    self.bind_all((name,), link)
             case ir.Unpack(target, value):
                 self.bind_all(tuple(target.names()), self.links(value, None))
             case ir.Return(value) if not is_scalar(stmt.kind):
@@ -225,7 +227,8 @@ class _Builder:
                     self.link(RESULT, link)
                     self.link(HELD, link)
             case ir.Store(place, value):
-                self.link_all([place.value, value])
+                if stmt.kinds is None:  # an array keeps the numbers, all else the object itself
+                    self.link_all([place.value, value])
                 self.written(place.value)
             case ir.Do(value):
                 self.links(value, Inert())
@@ -234,6 +237,7 @@ class _Builder:
                     self.env.pop(name, None)
             case ir.Define(name):
                 self.bind(name)
+                self.capture(name, stmt.captures)
             case ir.Opaque():
                 self.opaque(stmt)
             case ir.If():
@@ -259,12 +263,18 @@ class _Builder:
             case ir.Break() | ir.Continue():
                 self.leaving[-1].append(dict(self.env))
 
+    def capture(self, name: str, captures: Collection[str]) -> None:
+        """A local function that goes elsewhere takes along what it captures."""
+        if name in self.passed:
+            for captured in sorted(captures):
+                self.link(self.env[name], ir.Name(captured))
+
     def overwritten(self, target: str, value: ir.Expr) -> None:
         """What a generator yields may be written by it later."""
         if isinstance(value, ir.Apply) and isinstance(value.callee, PairCall):
             callee = value.callee.spec
             if callee.function.generator and alias(callee).writes_result:
-                self.note_write(self.env[target])
+                self.note_write(self.env[target], surely=False)
 
     def opaque(self, stmt: ir.Opaque) -> None:
         if not isinstance(stmt.node, gast.Assert | gast.Raise | gast.Import | gast.ImportFrom):
@@ -278,137 +288,30 @@ class _Builder:
             for other in stmt.reads:
                 self.link(self.env[name], self.resolve(ir.Name(other)))
 
-    # --- values -----------------------------------------------------------------------------------------
 
-    def links(self, value: ir.Expr, kind: Kind | None) -> list[Any]:
-        """What a value may share memory with (as definitions); writes that its evaluation does are noted."""
-        if not isinstance(value, ir.Apply):
-            plain = is_scalar(kind) or isinstance(value, ir.Lambda | ir.Verbatim)
-            return [] if plain else [self.resolve(value)]
-        linked, outside = self.applied(value)
-        if is_scalar(kind) or isinstance(kind, Known | Inert):
-            return []
-        kinds = {id(arg): k for arg, k in zip(value.args, value.kinds, strict=False)}
-        shared = [self.resolve(arg) for arg in linked if not is_scalar(kinds.get(id(arg)))]
-        return shared + ([OUTSIDE] if outside else [])
-
-    def applied(self, value: ir.Apply) -> tuple[tuple[Any, ...], bool]:  # noqa: C901  one case per callee
-        """The operands that a result may share memory with, and whether it may with memory from outside."""
-        match value.callee:
-            case RuleCall() as call:
-                linked = value.args if call.rule.result != "fresh" else ()
-                return linked[:1] if getattr(call.key, "__name__", "") == "getitem" else linked, False
-            case PairCall(spec):
-                return self.called(value, alias(spec))
-            case InertCall(keeps=True):
-                self.kept_outside(value)
-            case PlaceCall():
-                # A container and what it holds are one class; that the container changes is no write of an array.
-                self.link_all(list(value.args))
-                return value.args, False
-            case Pull() | Drain() if isinstance(value.kinds[0], Stream) and is_scalar(value.kinds[0].item):
-                return value.args[1:], False
-            case (
-                InertCall(passes=True)
-                | Build()
-                | Make()
-                | Copied()
-                | Load()
-                | Move()
-                | PathLoad()
-                | Pull()
-                | Drain()
-                | Relay()
-            ):
-                return value.args, False
-            case Dynamic(key, _, pure) if pure or (key is not None and not isinstance(key, str)):
-                return value.args, False
-            case Missing() if isinstance(value.spelled, ir.Op) and not getattr(self.stmt, "augmented", False):
-                return value.args, False  # an operator on constants, containers or types
-            case Missing() | Dynamic() | Spread():
-                surely = _is_writer(value.spelled, self.spec.program.writes_places)
-                # With a table of cotangents containers are passed as they are, and what a function found at run time
-                # writes into arrays is refused there.
-                if surely or isinstance(value.callee, Missing) or not self.spec.program.writes_places:
-                    for arg in value.args:
-                        self.written(arg, surely)
-                self.kept_outside(value)
-                return value.args, True
-        return (), False
-
-    def called(self, value: ir.Apply, callee: Aliases) -> tuple[tuple[Any, ...], bool]:
-        """The same for a call of a compiled function, whose writes are noted."""
-        for i in callee.writes:
-            self.written(value.args[i], i in callee.sure_writes)
-        if callee.writes_outside:
-            self.note_write(OUTSIDE, callee.surely_writes_outside)
-        return tuple(value.args[i] for i in callee.results), callee.result_outside
-
-    def kept_outside(self, value: ir.Apply) -> None:
-        """Operands that something unknown may keep, there or in another operand."""
-        for arg, kind in zip(value.args, value.kinds, strict=False):
-            if not is_scalar(kind):
-                self.link(OUTSIDE, self.resolve(arg))
-
-    def resolve(self, value: Any) -> Any:
-        """The definitions behind the names of a value."""
-        match value:
-            case str():
-                return value
-            case ir.Name(name):
-                return self.env.get(name, name)
-            case ir.Global():
-                return OUTSIDE
-            case tuple():
-                return tuple(map(self.resolve, value))
-            case ir.Expr():
-                return tuple(map(self.resolve, ir.children(value)))
-        return ()
-
-    def link(self, node: str, source: Any) -> None:
-        """Unify a definition with those of a value."""
-        if isinstance(source, str):
-            self.a.unify(node, source)
-        elif isinstance(source, tuple):
-            for item in source:
-                self.link(node, item)
-        else:
-            self.link(node, self.resolve(source))
-
-    def link_all(self, sources: list[Any]) -> None:
-        """Unify the definitions of several values."""
-        nodes = [self.resolve(s) for s in sources]
-        names = [n for n in nodes if isinstance(n, str)]
-        for a, b in itertools.pairwise(names):
-            self.a.unify(a, b)
-
-    def note_write(self, node: str, surely: bool = True) -> None:
-        self.a.written.setdefault(node, set()).update({id(self.stmt)} if surely else ())
-
-    def written(self, place: Any, surely: bool = True) -> None:
-        """Note that a place is written in place."""
-        match place:
-            case ir.Name(name):
-                self.note_write(self.env.get(name, name), surely)
-            case ir.Global():
-                self.note_write(OUTSIDE, surely)
-            case tuple():
-                for item in place:
-                    self.written(item, surely)
-            case ir.Expr():
-                for child in ir.children(place):
-                    self.written(child, surely)
+def _is_pairwise(target: ir.Targets, display: ir.Apply) -> bool:
+    """Whether `a, b = x, y` binds names to the items of a display."""
+    return (
+        target.star is None and len(target.items) == len(display.args) and all(isinstance(t, str) for t in target.items)
+    )
 
 
-def _is_writer(spelled: ir.Expr, table: bool) -> bool:
-    """Whether a call is of a method that writes into its object (`xs.append(v)`, `a.sort()`).
-
-    With a table of cotangents only writes into arrays matter.
-    """
-    if not isinstance(spelled, ir.Call) or not isinstance(spelled.func, ir.Attr):
-        return False
-    name = spelled.func.name
-    return name in _ARRAY_WRITERS or (name in WRITERS and not table)
+def _passed(body: ir.Block) -> frozenset[str]:
+    """The names that are operands somewhere, and not just called."""
+    out: set[str] = set()
+    for stmt in ir.statements(body):
+        if isinstance(stmt, ir.Define):
+            out |= stmt.captures
+        for expr in ir.expressions(stmt):
+            for inner in ir.walk(expr):
+                if isinstance(inner, ir.Lambda):
+                    out |= inner.captures
+            if isinstance(expr, ir.Apply):
+                parts_ = [p for a in expr.args for p in (a if isinstance(a, tuple) else (a,))]
+                out.update(n for p in parts_ for n in ir.reads(p))
+            else:
+                out.update(ir.reads(expr))
+    return frozenset(out)
 
 
 __all__ = ["alias"]

@@ -14,7 +14,24 @@ OUTSIDE = "<outside>"  # memory of globals, captured variables and whatever else
 RESULT = "<result>"
 HELD = "<argument><yielded>"  # memory that whoever takes the items of a generator may hold
 
+UNSEEN = 0  # in place of a statement: something may write, nobody sees when
+
 Env = dict[str, str]  # name → the definition that it has at this point
+
+
+@dataclass(frozen=True)
+class Memory:
+    """What a function has to know of the memory of its arguments where it is called.
+
+    `merged`: they may share it, with each other or with memory from outside. `hot`: the parameters which hold arrays
+    that are written into and carry derivatives.
+    """
+
+    merged: bool = False
+    hot: frozenset[int] = frozenset()
+
+
+PLAIN = Memory()
 
 
 @dataclass
@@ -37,6 +54,8 @@ class Aliases:
     surely_writes_outside: bool = False
     asked: bool = False  # somebody has asked for these
     writes_result: bool = False
+    groups: tuple[int, ...] = ()  # for each parameter the first one that it may share memory with; -1 for outside
+    reads_outside: bool = False
 
     def find(self, node: str) -> str:
         """The representative of a definition's class."""
@@ -58,6 +77,10 @@ class Aliases:
         env = self.before.get(id(stmt))
         return None if env is None else env.get(name, name)
 
+    def named(self, name: str) -> list[str]:
+        """All definitions of a name, for a place of which they are not known."""
+        return [n for n in self.parent if n.split("@")[0] in (name, f"<argument>{name}")]
+
     def sharing(self, stmt: ir.Stmt, name: str) -> frozenset[str]:
         """The names that refer to a name's block just before a statement, itself included."""
         env = self.before[id(stmt)]
@@ -73,7 +96,7 @@ class Aliases:
     def summary(self) -> tuple[Any, ...]:
         """What callers use."""
         outside = self.result_outside, self.writes_outside, self.surely_writes_outside
-        return self.results, self.writes, self.sure_writes, self.writes_result, outside
+        return self.results, self.writes, self.sure_writes, self.writes_result, self.groups, self.reads_outside, outside
 
     @property
     def _held(self) -> set[str]:
@@ -82,12 +105,20 @@ class Aliases:
     def written_by_others(self, stmt: ir.Stmt, name: str) -> bool:
         """Whether the block that a name has at a statement may be written by any statement but this one."""
         root = self.find(self.node(stmt, name) or name)
-        return any(self.find(w) == root and by - {id(stmt)} for w, by in self.written.items())
+        return any(self.find(w) == root and by - {id(stmt), UNSEEN} for w, by in self.written.items())
 
     def is_surely_written(self, stmt: ir.Stmt, name: str) -> bool:
         """Whether a statement of the program itself writes the block that a name has at a statement."""
         root = self.find(self.node(stmt, name) or name)
-        return any(by and self.find(w) == root for w, by in self.written.items())
+        return any(by - {UNSEEN} and self.find(w) == root for w, by in self.written.items())
+
+    def is_exposed(self, stmt: ir.Stmt, name: str, after: bool = False) -> bool:
+        """Whether callers may know the block that a name has at a statement: it is an argument's, or the result's."""
+        known = {self.find(n) for n in (OUTSIDE, RESULT, *(n for n in self.parent if n.startswith("<argument>")))}
+        node = self.node(stmt, name, after)
+        if node is None:
+            return any(self.find(n) in known for n in self.named(name))
+        return self.find(node) in known
 
     def is_written(self, stmt: ir.Stmt, name: str, after: bool = False, outside: bool = False) -> bool:
         """Whether the block that a name has at a statement may be written in place somewhere.
@@ -99,5 +130,5 @@ class Aliases:
         if outside:
             written.add(self.find(OUTSIDE))
         if node is None:
-            return any(self.find(n) in written for n in self.parent if n.split("@")[0] == name)
+            return any(self.find(n) in written for n in self.named(name))
         return self.find(node) in written

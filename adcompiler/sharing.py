@@ -1,0 +1,261 @@
+"""What an operation's result may share memory with, and what the operation writes: one case per callee.
+
+Nodes are *definitions* (a name at the statement that binds it); see `alias`, which goes through the statements.
+"""
+
+from __future__ import annotations
+
+import itertools
+from abc import ABC, abstractmethod
+from typing import Any
+
+from adcompiler import ir
+from adcompiler.aliases import OUTSIDE, UNSEEN, Aliases, Env
+from adcompiler.callees import (
+    Build,
+    Copied,
+    Drain,
+    Dynamic,
+    InertCall,
+    Into,
+    Load,
+    Make,
+    Missing,
+    Move,
+    PairCall,
+    PathLoad,
+    PlaceCall,
+    Pull,
+    Relay,
+    RuleCall,
+    Spread,
+    WriteCall,
+    writes_array,
+)
+from adcompiler.decide import is_basic_index
+from adcompiler.lattice import Inert, IntArray, Kind, Known, ListOf, SliceOf, Stream, can_be_active, is_scalar, numeric
+from adcompiler.runtime.changes import WRITERS
+from adcompiler.spec import Spec
+
+_ARRAY_WRITERS = ("sort", "fill", "put", "partition", "itemset", "resize", "setfield", "setflags", "byteswap")
+
+
+class Sharing(ABC):
+    """The state of one traversal of a specialisation, in which `env` is what each name refers to."""
+
+    def __init__(self, spec: Spec, aliases: Aliases) -> None:
+        self.spec = spec
+        self.a = aliases
+        self.env: Env = {}
+        self.stmt: Any = None
+        # np.array() of a flat iterator is no copy: NumPy hands it the memory itself.
+        self.flat = {s.target for s in ir.statements(spec.body) if isinstance(s, ir.Assign) and _is_flat(s.value)}
+
+    @abstractmethod
+    def classes_of(self, spec: Spec) -> Aliases:
+        """The alias classes of a function that is called."""
+
+    def links(self, value: ir.Expr, kind: Kind | None) -> list[Any]:
+        """What a value may share memory with (as definitions); writes that its evaluation does are noted."""
+        if not isinstance(value, ir.Apply):
+            plain = is_scalar(kind) or isinstance(value, ir.Lambda | ir.Verbatim)
+            return [] if plain else [self.resolve(value)]
+        linked, outside = self.applied(value)
+        held = isinstance(value.spelled, ir.Item | ir.Attr | ir.Seq | ir.DictOf)  # what is inert may be written, too
+        if is_scalar(kind) or isinstance(kind, Known) or (isinstance(kind, Inert) and not held):
+            return []
+        kinds = {id(arg): k for arg, k in zip(value.args, value.kinds, strict=False)}
+        shared = [self.resolve(arg) for arg in linked if not is_scalar(kinds.get(id(arg)))]
+        return shared + ([OUTSIDE] if outside else [])
+
+    def applied(self, value: ir.Apply) -> tuple[tuple[Any, ...], bool]:  # noqa: C901  one case per callee
+        """The operands that a result may share memory with, and whether it may with memory from outside."""
+        if isinstance(value.spelled, ir.Call) and overwrites(value.spelled):
+            self.written(value.args)
+            return value.args, False
+        match value.callee:
+            case InertCall(keeps=False) if _is_writer(value.spelled, False):
+                self.written(value.spelled.func.value)  # type: ignore[attr-defined]
+            case InertCall() if isinstance(value.kind, SliceOf):
+                return value.args, False
+            case InertCall() if isinstance(value.spelled, ir.Item | ir.Attr | ir.Seq | ir.DictOf):
+                return tuple(ir.children(value.spelled)), False
+            case RuleCall() as call:
+                linked = _of_arrays(value) if call.rule.result != "fresh" or self.flat & set(ir.reads(value)) else ()
+                if getattr(call.key, "__name__", "") == "getitem":
+                    return () if is_basic_index(value.kinds[1]) is False else linked[:1], False
+                return linked, False
+            case Into(_, out):
+                self.written(out)
+                return (out,), False
+            case WriteCall():
+                self.written(value.args[0])
+                return (), False
+            case PairCall(spec):
+                return self.called(value, self.classes_of(spec))
+            case InertCall(keeps=True):
+                self.kept_outside(value)
+                if isinstance(value.spelled, ir.Call) and isinstance(value.spelled.func, ir.Attr):
+                    self.written(value.spelled.func.value, surely=False)  # `i.append(3)` of a list of indices
+            case PlaceCall() as place:
+                # A container and what it holds are one class; that the container changes is no write of an array.
+                self.link_all(list(value.args))
+                if writes_array(place, value.kinds):
+                    self.written(value.args[0], surely=False)
+                return value.args, False
+            case Pull() | Drain() if isinstance(value.kinds[0], Stream) and is_scalar(value.kinds[0].item):
+                return value.args[1:], False
+            case (
+                InertCall(passes=True)
+                | Build()
+                | Make()
+                | Copied()
+                | Load()
+                | Move()
+                | PathLoad()
+                | Pull()
+                | Drain()
+                | Relay()
+            ):
+                return value.args, False
+            case Dynamic(key, _, pure) if pure or (key is not None and not isinstance(key, str)):
+                return value.args, False
+            case Missing() if _is_writer(value.spelled, False):
+                self.written(value.args[0])
+                return value.args, True
+            case Missing() if isinstance(value.spelled, ir.Op) and not getattr(self.stmt, "augmented", False):
+                return value.args, False  # an operator on constants, containers or types
+            case Missing() | Dynamic() | Spread():
+                surely = _is_writer(value.spelled, self.spec.program.writes_places)
+                # With a table of cotangents containers are passed as they are, and what a function found at run time
+                # writes into arrays is refused there.
+                if surely or isinstance(value.callee, Missing) or not self.spec.program.writes_places:
+                    for arg in value.args:
+                        self.written(arg, surely)
+                self.kept_outside(value)
+                return value.args, True
+        return (), False
+
+    def called(self, value: ir.Apply, callee: Aliases) -> tuple[tuple[Any, ...], bool]:
+        """The same for a call of a compiled function, whose writes are noted."""
+        for i in callee.writes:
+            self.written(value.args[i], i in callee.sure_writes)
+        if callee.writes_outside:
+            self.note_write(OUTSIDE, callee.surely_writes_outside)
+        for i, first in enumerate(callee.groups):
+            if first == -1:
+                self.link(OUTSIDE, self.resolve(value.args[i]))
+            elif first != i:
+                self.link_all([value.args[first], value.args[i]])
+        return tuple(value.args[i] for i in callee.results), callee.result_outside
+
+    def kept_outside(self, value: ir.Apply) -> None:
+        """Operands that something unknown may keep, there or in another operand."""
+        for arg, kind in zip(value.args, value.kinds, strict=False):
+            if not is_scalar(kind):
+                self.link(OUTSIDE, self.resolve(arg))
+
+    def resolve(self, value: Any) -> Any:
+        """The definitions behind the names of a value."""
+        match value:
+            case str():
+                return value
+            case ir.Name(name):
+                return self.env.get(name, name)
+            case ir.Global():
+                return OUTSIDE
+            case ir.Static(held) if is_outside(held):
+                return OUTSIDE
+            case tuple():
+                return tuple(map(self.resolve, value))
+            case ir.Expr():
+                return tuple(map(self.resolve, ir.children(value)))
+        return ()
+
+    def link(self, node: str, source: Any) -> None:
+        """Unify a definition with those of a value."""
+        if isinstance(source, str):
+            self.a.unify(node, source)
+        elif isinstance(source, tuple):
+            for item in source:
+                self.link(node, item)
+        else:
+            self.link(node, self.resolve(source))
+
+    def link_all(self, sources: list[Any]) -> None:
+        """Unify the definitions of several values."""
+        nodes = [self.resolve(s) for s in sources]
+        names = [n for n in nodes if isinstance(n, str)]
+        for a, b in itertools.pairwise(names):
+            self.a.unify(a, b)
+
+    def note_write(self, node: str, surely: bool = True) -> None:
+        self.a.written.setdefault(node, set()).add(id(self.stmt) if surely else UNSEEN)
+
+    def written(self, place: Any, surely: bool = True) -> None:
+        """Note that a place is written in place."""
+        match place:
+            case ir.Name(name):
+                self.note_write(self.env.get(name, name), surely)
+            case ir.Global() | ir.Static():
+                self.note_write(OUTSIDE, surely)
+            case tuple():
+                for item in place:
+                    self.written(item, surely)
+            case ir.Expr():
+                for child in ir.children(place):
+                    self.written(child, surely)
+
+
+def _of_arrays(value: ir.Apply) -> tuple[Any, ...]:
+    """The operands of a rule without those that say how: shapes, axes, numbers of parts."""
+    if not value.callee.rule.builtin:
+        return value.args
+    pairs = zip(value.args, value.kinds, strict=True)
+    return tuple(a for a, k in pairs if any(map(_is_shared, k if isinstance(k, tuple) else (k,))))
+
+
+def _is_shared(kind: Any) -> bool:
+    return can_be_active(kind) or isinstance(numeric(kind), IntArray)
+
+
+def _is_flat(value: ir.Expr) -> bool:
+    return isinstance(value, ir.Apply) and isinstance(value.spelled, ir.Attr) and value.spelled.name == "flat"
+
+
+def overwrites(call: ir.Call) -> bool:
+    """Whether a call asks a function to write into its arguments: `overwrite_a=True`, `nan_to_num(x, copy=False)`."""
+    given = [(name or "", value) for name, value in call.kwargs]
+    if any(name.startswith("overwrite") and value != ir.Const(False) for name, value in given):
+        return True
+    if getattr(call.func, "name", getattr(call.func, "spelling", "")) != "nan_to_num":
+        return False
+    copy = [value for name, value in given if name == "copy"] + list(call.args[1:2])
+    return any(value != ir.Const(True) for value in copy)
+
+
+def changes(value: ir.Expr) -> bool:
+    """Whether an operation may change a list of constants: `i.append(3)`, or a call that is given one."""
+    if not isinstance(value, ir.Apply) or isinstance(value.callee, PlaceCall):
+        return False
+    given = any(isinstance(k, ListOf) and not can_be_active(k) for k in value.kinds)
+    return _is_writer(value.spelled, False) or (given and isinstance(value.callee, PairCall | Dynamic | Spread))
+
+
+def is_outside(value: Any) -> bool:
+    """Whether a constant of the compiled text, the default of a parameter, is memory that somebody may write into."""
+    return isinstance(value, list | dict) or hasattr(value, "strides")
+
+
+def _is_writer(spelled: ir.Expr, table: bool) -> bool:
+    """Whether a call is of a method that writes into its object (`xs.append(v)`, `a.sort()`).
+
+    With a table of cotangents only writes into arrays matter.
+    """
+    if not isinstance(spelled, ir.Call) or not isinstance(spelled.func, ir.Attr):
+        return False
+    name = spelled.func.name
+    return name in _ARRAY_WRITERS or (name in WRITERS and not table)
+
+
+__all__ = ["Sharing", "changes", "is_outside", "overwrites"]
