@@ -8,12 +8,15 @@ from __future__ import annotations
 from typing import Any
 
 from adcompiler import ir
+from adcompiler.alias import alias
+from adcompiler.aliases import PLAIN, Memory
 from adcompiler.callees import (
     Build,
     Copied,
     Drain,
     Dynamic,
     InertCall,
+    Into,
     Iteration,
     Load,
     Make,
@@ -26,22 +29,24 @@ from adcompiler.callees import (
     Relay,
     RuleCall,
     Spread,
+    WriteCall,
+    writes_array,
 )
 from adcompiler.errors import UnsupportedSyntaxError, refuse
+from adcompiler.hot import HotMemory, memory_of
 from adcompiler.late import refuse_lost
 from adcompiler.lattice import Observed, Stream, can_be_active
 from adcompiler.places import is_mutable
 from adcompiler.quiet import is_quiet
-from adcompiler.runtime.changes import CONTAINER_METHODS
 from adcompiler.spec import Spec
-from adcompiler.unfollowed import Active, Rounds, Unfollowed
+from adcompiler.unfollowed import Active, Rounds
 
 
-class ActiveValues(Unfollowed):
+class ActiveValues(HotMemory):
     """Adds the values of expressions."""
 
-    def __init__(self, spec: Spec, mask: tuple[bool, ...], rounds: Rounds) -> None:
-        super().__init__(spec, mask, rounds)
+    def __init__(self, spec: Spec, mask: tuple[bool, ...], rounds: Rounds, memory: Memory = PLAIN) -> None:
+        super().__init__(spec, mask, rounds, memory)
         self.generators: dict[int, Any] = {}
 
     def value(self, value: ir.Expr, active: Active, stmt: Any) -> bool:
@@ -75,9 +80,11 @@ class ActiveValues(Unfollowed):
     def may_read_places(self, value: ir.Apply) -> bool:
         """Whether a call may read what others have stored, though nothing active is passed to it."""
         program = self.spec.program
-        if not program.places_active:
+        if not isinstance(value.callee, PairCall):
             return False
-        return isinstance(value.callee, PairCall) and not is_quiet(value.callee.spec)
+        if program.outside_hot and alias(value.callee.spec).reads_outside:
+            return True
+        return program.places_active and not is_quiet(value.callee.spec)
 
     def applied(self, value: ir.Apply, on: tuple[bool, ...], active: Active, stmt: Any) -> bool:  # noqa: C901
         if not isinstance(value.callee, Missing):
@@ -89,8 +96,16 @@ class ActiveValues(Unfollowed):
                 if isinstance(value.kind, Stream):
                     self.generators[id(stmt)] = value, stmt
                 self.passed_closures(value, active, stmt)
-                self.passed_memory(value, active, stmt)
-                return self.rounds.visit(spec, on).result
+                found = self.rounds.visit(spec, on, memory_of(self.aliases, self.hot, stmt, value))
+                self.heat_call(value, stmt, found)
+                return found.result
+            case Into(inner, out):
+                on_now = not isinstance(inner.callee, InertCall) and self.applied(inner, on[:-1], active, stmt)
+                self.written_into(stmt, out, value.kinds[-1], on_now and any(on[:-1]), active)
+                return True
+            case WriteCall():
+                self.write_call(value, active, stmt)
+                return False
             case Build() | Make() | Copied() | Move():
                 self.kept_closures(value.kinds, active, stmt)
                 if is_mutable(value.kind):
@@ -101,16 +116,10 @@ class ActiveValues(Unfollowed):
                 if operation.stores and any(on[1:]):
                     self.hold_active()
                     self.note_outside(value.kinds[0])
+                if writes_array(value.callee, value.kinds):
+                    self.written_into(stmt, value.args[0], None, any(on[1:]), active)
                 return can_be_active(value.kind)
             case Dynamic(key) if not callable(key):
-                if self.spec.program.outside_active and key not in CONTAINER_METHODS:
-                    raise refuse(
-                        UnsupportedSyntaxError,
-                        "a function that is only known at run time may read what is stored in a global container",
-                        stmt.origin,
-                        "A value with a derivative is stored there, whose derivative would be lost.",
-                        "Pass the container as an argument.",
-                    )
                 self.hold_active()
                 self.called_closures(value, active, stmt)
                 return can_be_active(value.kind)

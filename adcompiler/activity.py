@@ -13,6 +13,7 @@ import gast
 
 from adcompiler import ir
 from adcompiler.active import ActiveValues
+from adcompiler.aliases import PLAIN, Memory
 from adcompiler.callees import (
     Backwards,
     Build,
@@ -35,26 +36,29 @@ from adcompiler.spec import Spec
 from adcompiler.unfollowed import Active, Activity
 
 
-def activity(spec: Spec, mask: tuple[bool, ...]) -> Activity:
+def activity(spec: Spec, mask: tuple[bool, ...], memory: Memory = PLAIN) -> Activity:
     """The activity of a specialisation for active parameters `mask`.
 
     Computed once; what recursion assumed is iterated to a fixed point.
     """
     rounds = _Rounds(spec.program.activities)
-    if not rounds.knows(spec, mask):
+    if not rounds.knows(spec, mask, memory):
         while rounds.again():
-            rounds.visit(spec, mask)
+            rounds.visit(spec, mask, memory)
         if rounds.suspected is not None:
             raise rounds.suspected
-    return rounds.table[id(spec), mask]
+    return rounds.table[id(spec), mask, memory]
+
+
+Key = tuple[int, tuple[bool, ...], Memory]
 
 
 class _Rounds:
     """One fixed-point iteration over all functions that a function reaches."""
 
-    def __init__(self, table: dict[tuple[int, tuple[bool, ...]], Activity]) -> None:
+    def __init__(self, table: dict[Key, Activity]) -> None:
         self.table = table
-        self.visited: set[tuple[int, tuple[bool, ...]]] = set()
+        self.visited: set[Key] = set()
         self.changed = True
         self.suspected: Exception | None = None
 
@@ -69,28 +73,30 @@ class _Rounds:
             self.changed, self.visited, self.suspected = False, set(), None
         return again
 
-    def knows(self, spec: Spec, mask: tuple[bool, ...]) -> bool:
+    def knows(self, spec: Spec, mask: tuple[bool, ...], memory: Memory = PLAIN) -> bool:
         """Whether an iteration before has found the activity."""
-        return (id(spec), mask) in self.table
+        return (id(spec), mask, memory) in self.table
 
-    def visit(self, spec: Spec, mask: tuple[bool, ...]) -> Activity:
+    def visit(self, spec: Spec, mask: tuple[bool, ...], memory: Memory = PLAIN) -> Activity:
         """The activity as known so far, computed once per round."""
-        key = (id(spec), mask)
+        key = (id(spec), mask, memory)
         if key not in self.visited:
             self.visited.add(key)
             known = self.table.setdefault(key, Activity())
-            found = _Analysis(spec, mask, self).run()
-            self.changed |= (found.result, found.text, found.filled) != (known.result, known.text, known.filled)
+            found = _Analysis(spec, mask, self, memory).run()
+            self.changed |= found.summary != known.summary
             known.result, known.before, known.gathered = found.result, found.before, found.gathered
             known.text, known.filled, known.lost = found.text, found.filled, found.lost
+            known.hot, known.hot_params, known.shadows = found.hot, found.hot_params, found.shadows
+            known.hot_result = found.hot_result
         return self.table[key]
 
 
 class _Analysis(ActiveValues):
     """One traversal of a specialisation, repeated until what is ever active no longer grows."""
 
-    def __init__(self, spec: Spec, mask: tuple[bool, ...], rounds: _Rounds) -> None:
-        super().__init__(spec, mask, rounds)
+    def __init__(self, spec: Spec, mask: tuple[bool, ...], rounds: _Rounds, memory: Memory) -> None:
+        super().__init__(spec, mask, rounds, memory)
         self.breaks: list[list[Active]] = []
         self.continues: list[list[Active]] = []
         self.heads: dict[int, Active] = {}
@@ -108,10 +114,11 @@ class _Analysis(ActiveValues):
             raise self.rebound(self.spec.function, ", ".join(sorted(start & self.shared)))
         # Python binds captured variables late: a function is active if what it captures is active at any time.
         while True:
-            ever, text = self.ever, set(self.text)
+            ever, text, hot = self.ever, set(self.text), set(self.hot)
             self.block(self.spec.body, frozenset(start))
-            if (self.ever, self.text) == (ever, text):
+            if (self.ever, self.text, self.hot) == (ever, text, hot):
                 break
+        self.settle_hot()
         for error in self.doubts.values():
             self.rounds.suspect(error)
         for value, made in self.generators.values():  # last: what is refused anyway counts as a write
@@ -132,6 +139,7 @@ class _Analysis(ActiveValues):
         for stmt in block:
             if active is None:
                 break
+            active |= self.hot_names(stmt)
             self.ever |= active
             self.found.before[id(stmt)] = active
             self.may_raise(active)
@@ -199,7 +207,8 @@ class _Analysis(ActiveValues):
     def assign(self, stmt: ir.Assign, active: Active) -> Active:
         now = (self.value(stmt.value, active, stmt) and can_be_active(stmt.kind)) or self.in_table(stmt.kind)
         if in_place(stmt) and self.shares(stmt, active, now):
-            raise self.mutation(stmt, f"{stmt.target} is changed in place")
+            kinds = stmt.value.kinds if isinstance(stmt.value, ir.Apply) else ()
+            self.written_into(stmt, ir.Name(stmt.target), kinds[0] if kinds else stmt.kind, now, active)
         if now and stmt.target in self.shared:
             raise self.rebound(stmt, stmt.target)
         return active | {stmt.target} if now else active - {stmt.target}
@@ -373,10 +382,11 @@ class _Analysis(ActiveValues):
     # --- writes -----------------------------------------------------------------------------------------
 
     def store(self, stmt: ir.Store, active: Active) -> None:
-        place = stmt.place.value
-        touched = self.aliases.sharing(stmt, place.id) if isinstance(place, ir.Name) else frozenset()
-        if touched & active or self.atom(stmt.value, active):
-            raise self.mutation(stmt, "a value that carries a derivative is written into")
+        if stmt.kinds is not None:
+            self.store_into(stmt, active)
+            return
+        if self.atom(stmt.value, active):
+            raise self.mutation(stmt)
 
     def opaque(self, stmt: ir.Opaque, active: Active) -> Active | None:
         if isinstance(stmt.node, gast.Raise):

@@ -16,6 +16,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from adcompiler import ir
+from adcompiler.aliases import PLAIN, Memory
 from adcompiler.callees import (
     Build,
     Copied,
@@ -64,6 +65,10 @@ class Activity:
 
     `gathered` are the `Gather`s (by id) whose value is active.  Of text made of active values: `text`: it may be
     returned, `lost`: by a name that is not active; `filled`: the parameters into which it may be put.
+
+    `hot` are the alias classes of arrays that are written into and carry derivatives: their cotangents are in shadows;
+    `hot_params` the parameters that are of these, `hot_result` says that the result may be; `shadows` says that there
+    are some, here or in what is called.
     """
 
     before: dict[int, Active] = field(default_factory=dict)
@@ -72,6 +77,15 @@ class Activity:
     text: bool = False
     lost: bool = False
     filled: set[int] = field(default_factory=set)
+    hot: frozenset[str] = frozenset()
+    hot_params: frozenset[int] = frozenset()
+    hot_result: bool = False
+    shadows: bool = False
+
+    @property
+    def summary(self) -> tuple[Any, ...]:
+        """What callers use."""
+        return self.result, self.text, self.filled, self.hot_params, self.hot_result, self.shadows
 
 
 class Rounds(Protocol):
@@ -79,7 +93,7 @@ class Rounds(Protocol):
 
     changed: bool
 
-    def visit(self, spec: Spec, mask: tuple[bool, ...]) -> Activity:
+    def visit(self, spec: Spec, mask: tuple[bool, ...], memory: Memory = PLAIN) -> Activity:
         """The activity of a function, as known so far."""
 
     def suspect(self, error: Exception) -> None:

@@ -12,12 +12,13 @@ import gast
 
 from adcompiler import ir
 from adcompiler.alias import alias
+from adcompiler.aliases import PLAIN, Memory
 from adcompiler.callees import InertCall
 from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
 from adcompiler.escape import local_functions, rebound_after, rebound_between, rebound_late
 from adcompiler.handled import lost
-from adcompiler.lattice import Closure, Unknown, is_scalar
-from adcompiler.places import is_mutable, is_simple
+from adcompiler.lattice import Closure, Unknown
+from adcompiler.places import is_simple
 from adcompiler.spec import Spec
 from adcompiler.texts import Active, Activity, Rounds, Texts
 
@@ -25,10 +26,10 @@ from adcompiler.texts import Active, Activity, Rounds, Texts
 class Unfollowed(Texts):
     """The state of one traversal of a specialisation, and what is refused at its statements."""
 
-    def __init__(self, spec: Spec, mask: tuple[bool, ...], rounds: Rounds) -> None:
+    def __init__(self, spec: Spec, mask: tuple[bool, ...], rounds: Rounds, memory: Memory = PLAIN) -> None:
         self.spec = spec
         self.rounds = rounds
-        self.aliases = alias(spec)
+        self.aliases = alias(spec, memory.merged)
         self.mask = mask
         self.found = Activity()
         self.ever: Active = frozenset()
@@ -66,13 +67,14 @@ class Unfollowed(Texts):
                     "Use the variable in the function, or pass it as an argument.",
                 )
 
-    def mutation(self, stmt: Any, what: str) -> Exception:
+    def mutation(self, stmt: Any) -> Exception:
+        """The refusal of a store of unknown kind: that of what a function would give that only raises."""
         return refuse(
             MutationError,
-            what,
+            "a store of a value that is never there, where exceptions are caught",
             stmt.origin,
-            "Writing into arrays is not differentiated yet.",
-            "Make a new value: `y = y + v`, np.where, np.stack or a list display.",
+            "What gives the value only raises, so that its kind is not known.",
+            "Call it in a statement of its own.",
         )
 
     def carry(self, value: ir.Apply, stmt: Any) -> None:
@@ -129,26 +131,6 @@ class Unfollowed(Texts):
                 late = rebound_after(self.spec.body, kind.node) & set(kind.captures) & (active | self.ever)
                 if late:
                     raise rebound_late(stmt, late)
-
-    def passed_memory(self, value: ir.Apply, active: Active, stmt: Any) -> None:
-        """An argument that is written later is passed as a copy, which must then not be what the callee returns.
-
-        A function that is only known at run time refuses to write into what carries a derivative.
-        """
-        callee = alias(value.callee.spec)
-        by_reference = self.spec.program.writes_places  # containers and objects are then passed as they are
-        for i, (arg, kind) in enumerate(zip(value.args, value.kinds, strict=True)):
-            if by_reference and is_mutable(kind):
-                continue
-            if isinstance(arg, ir.Name) and not is_scalar(kind) and self.aliases.is_written(stmt, arg.id):
-                if arg.id in active and not self.aliases.is_surely_written(stmt, arg.id):
-                    continue
-                if i in callee.results and i not in callee.writes:
-                    what = self.spec.function.shown(arg.id)
-                    error = self.mutation(stmt, f"{what} is passed on here and written in place")
-                    if arg.id in active:
-                        raise error
-                    self.rounds.suspect(error)  # it may turn out to be active in the next round
 
 
 __all__ = ["Active", "Activity", "Rounds", "Unfollowed"]
