@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adcompiler import ir
-from adcompiler.lattice import Kind, is_object, is_scalar
+from adcompiler.lattice import Kind, Known, Unknown, is_object, is_scalar
 from adcompiler.rules.registry import Rule
 
 
@@ -144,6 +144,29 @@ class PlaceCall:
 
 
 @dataclass(frozen=True, eq=False)
+class Into:
+    """`inner`, whose result is written into the array `out`, which it also returns; `where`: a mask says which of it.
+
+    `inner` is the operation without `out`, resolved.
+    """
+
+    inner: ir.Apply
+    out: Any
+    where: Any = None
+
+
+@dataclass(frozen=True, eq=False)
+class WriteCall:
+    """A call that writes into its first operand, an array: `np.copyto(y, v)`, `y.sort()`; see `runtime.writes`.
+
+    `operands` names the others.
+    """
+
+    write: Any
+    operands: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Spread:
     """A call of a known function with the items of one tuple, whose number is known at run time only."""
 
@@ -153,6 +176,14 @@ class Missing:
     """Not differentiable as it stands; `error` is raised if something active is involved."""
 
     error: Exception
+
+
+def writes_array(callee: PlaceCall, kinds: tuple[Kind, ...]) -> bool:
+    """Whether an operation on a place may write into an array: what has the place, or, of an update, is in it."""
+    key = kinds[1] if len(kinds) > 1 else None
+    if callee.operation.name == "store_item":
+        return isinstance(kinds[0], Unknown) and not (isinstance(key, Known) and isinstance(key.value, str))
+    return callee.operation.name in ("update_item", "update_attribute")
 
 
 def in_place(stmt: ir.Assign) -> bool:

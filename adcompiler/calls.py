@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 
 from adcompiler import ir
+from adcompiler.arraystores import before_out
 from adcompiler.callees import Dynamic, InertCall, Missing, RuleCall, Spread
 from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
+    Array,
     Closure,
     DictOfKinds,
     Foreign,
@@ -37,11 +39,11 @@ from adcompiler.runtime.domain import array_member, unwrapped
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.runtime.missing import without_rule
 from adcompiler.runtime.patterns import pattern_attribute, pattern_name, rest_of
+from adcompiler.sharing import overwrites
 from adcompiler.streams import StreamResolver
 from adcompiler.transfer import result_kind
 
 _EFFECTS_ONLY = ("logging", "warnings", "time", "sys", "os", "io", "tqdm", "datetime", "json", "builtins")
-_BEFORE_OUT = {"reduce": 3, "accumulate": 3, "reduceat": 4}  # positions in the methods of ufuncs
 _FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
 
 
@@ -210,6 +212,8 @@ class CallResolver(StreamResolver):
                 UnsupportedSyntaxError, "vars() of an object", "It gives the fields away.", "Name the attributes."
             )
             return self.apply(expr, callee, expr.args, kinds, Unknown())
+        if isinstance(function, type) and is_non_differentiable(function) is not None:
+            return self._keyed(expr, function, expr.args, kinds, name)
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
             return self.apply(expr, InertCall("stop_gradient", "constant", passes=True), operands, kinds, kind)
@@ -228,7 +232,10 @@ class CallResolver(StreamResolver):
     def _matched(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
         """`isinstance`, and what else `match` asks for; None for all other functions."""
         if function is isinstance and len(kinds) == 2:
-            return self.apply(expr, InertCall("a test", "bool"), expr.args, kinds, isinstance_kind(*kinds))
+            found = isinstance_kind(*kinds)
+            if self.program.on_device and isinstance(kinds[0], Array | IntArray):
+                found = Int()  # an array of NumPy, or of CuPy
+            return self.apply(expr, InertCall("a test", "bool"), expr.args, kinds, found)
         if function is pattern_attribute and isinstance(kinds[1], Known):
             # A positional sub-pattern is matched with an attribute, or with the subject itself.
             subject, _, index = expr.args
@@ -272,17 +279,16 @@ class CallResolver(StreamResolver):
         operands = self._operands(expr, args)
         declared = is_non_differentiable(key)
         rules = lookup(key)
-        if (declared is not None or rules) and self._writes_out(key, rules, expr, kinds):
-            # A compiler's matter: that the result of a call is not used does not make it harmless.
-            what = f"{name} with out="
-            callee = self.missing(MutationError, what, "It writes into an array.", "Let it return a new array.")
-            return self.apply(expr, callee, operands, kinds, Number(False))
+        written = self._writing(expr, key, args, kinds, name)
+        if written is not None:
+            return written
         if declared is not None:
             kind = self._inert_kind(declared, expr, kinds)
-            inert = InertCall("declared without derivative", declared.kind or "number")
+            passes = key is np.ix_ or not declared.builtin  # what a function of the user's gives is not known
+            inert = InertCall("declared without derivative", declared.kind or "number", passes=passes)
             return self.apply(expr, inert, operands, kinds, kind)
         if rules:
-            return self._ruled(expr, RuleCall(rules, key), args, kinds)
+            return self.ruled(expr, RuleCall(rules, key), args, kinds)
         reason = refusal(key)
         if reason is not None:
             why, advice = reason.split("\n")
@@ -300,7 +306,27 @@ class CallResolver(StreamResolver):
         callee = self.missing(NoRuleError, *without_rule(key, full_name(key, name)))
         return self.apply(expr, callee, operands, kinds, constructed(key, kinds))
 
-    def _ruled(self, expr: ir.Call, callee: RuleCall, args: tuple[ir.Expr, ...], kinds: list[Any]) -> Resolved:
+    def _writing(
+        self, expr: ir.Call, key: Any, args: tuple[ir.Expr, ...], kinds: list[Any], name: str
+    ) -> Resolved | None:
+        """A call that writes into one of its arguments; None for all others."""
+        declared, rules = is_non_differentiable(key), lookup(key)
+        written = self.writer(expr, key, args, kinds)
+        if written is not None or (declared is None and not rules):
+            return written
+        callee = None
+        if self._writes_out(key, rules, expr, kinds):
+            written = self.into(expr, key, args, declared, rules)
+            what = f"{name} with out="
+            callee = self.missing(MutationError, what, "It writes into an array.", "Let it return a new array.")
+        elif rules and overwrites(expr) and any(map(can_be_active, kinds)):
+            what, why = f"{name}() that may write into its argument", "What it leaves there is not known."
+            callee = self.missing(MutationError, what, why, "Leave overwrite_...= or copy= away.")
+        if written is not None or callee is None:
+            return written
+        return self.apply(expr, callee, self._operands(expr, args), kinds, Number(False))
+
+    def ruled(self, expr: ir.Call, callee: RuleCall, args: tuple[ir.Expr, ...], kinds: list[Any]) -> Resolved:
         """A call with a rule, or, if an operand's kind is not known, one that asks for the rule at run time.
 
         A rule that takes any keywords is asked at run time too: it returns a dict for them.
@@ -322,8 +348,9 @@ class CallResolver(StreamResolver):
         places = [kind for name, kind in given if name == "out"]
         spread = [kind for name, kind in given if name is None and isinstance(kind, DictOfKinds)]
         places += [item for kind in spread for k, item in zip(kind.keys, kind.items, strict=True) if k == "out"]
-        count, before = 0, _before_out(key, rules)
-        for arg, kind in zip(expr.args, kinds, strict=False):
+        own = len(kinds) - len(expr.args) - len(names)  # a method's object
+        count, before = own, before_out(key, rules)
+        for arg, kind in zip(expr.args, kinds[own:], strict=False):
             count += self._count(arg)
             if before is not None and count > before:
                 places.append(kind)
@@ -344,6 +371,7 @@ class CallResolver(StreamResolver):
                 None, Int() if declared.key in (np.shape, np.broadcast_shapes) else IntArray(None, self.fresh)
             )
         kind = result_kind(declared.kind, operands, self.fresh) if declared.kind else Number(False)
+        kind = self.by_library(declared.key, kinds, kind)
         last = kinds[len(kinds) - len(expr.kwargs) :]
         typed = [k for (name, _), k in zip(expr.kwargs, last, strict=True) if name == "dtype"]
         if declared.kind == "filled_like" and any(name == "shape" for name, _ in expr.kwargs):
@@ -364,14 +392,3 @@ def _is_nowhere(kind: Any) -> bool:
     if isinstance(kind, TupleOf):
         return all(map(_is_nowhere, kind.items))
     return isinstance(kind, Known) and (kind.value is None or kind.value is ...)
-
-
-def _before_out(key: Any, rules: Any) -> int | None:
-    """How many arguments come before the one that a function writes into; None if that is only given by name."""
-    if isinstance(key, np.ufunc):
-        return key.nin
-    if isinstance(getattr(key, "__self__", None), np.ufunc):
-        return _BEFORE_OUT.get(key.__name__)
-    parameters = [list(rule.signature.parameters.values()) for rule in rules]
-    found = [i for each in parameters for i, p in enumerate(each) if p.name == "out" and p.kind is not p.KEYWORD_ONLY]
-    return min(found, default=None)

@@ -227,7 +227,8 @@ class Delete(Stmt):
 class Store(Stmt):
     """`place = value` for an item or an attribute; with an `op`, `place op= value`.
 
-    `held` is what the place held before the value was computed, where that may have changed it.
+    `held` is what the place held before the value was computed, where that may have changed it; `kinds` are those of
+    the array, the index and the value of a store into an array.
     """
 
     place: Item | Attr
@@ -235,6 +236,7 @@ class Store(Stmt):
     op: str | None = None
     origin: Origin | None = None
     held: Expr | None = None
+    kinds: Any = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

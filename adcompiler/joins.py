@@ -85,6 +85,8 @@ def value_kind(kind: DictOfKinds | MapOf, where: Hashable = None) -> Kind | None
 def _is_plain(kind: Kind) -> bool:
     """Whether a value is text, None, an integer or the like: nothing that could be called or hold a derivative."""
     match kind:
+        case ListOf(items, item):
+            return all(map(_is_plain, items if items is not None else (item,)))
         case Known(value):
             return value is None or value is Ellipsis or isinstance(value, str | bytes | bool | int | np.integer)
     return isinstance(kind, Int | IntArray | Inert | SliceOf)

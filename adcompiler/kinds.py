@@ -22,6 +22,7 @@ from adcompiler.callees import (
     Dynamic,
     Enumerated,
     InertCall,
+    Into,
     Iteration,
     Keys,
     Over,
@@ -58,6 +59,7 @@ from adcompiler.lattice import (
 from adcompiler.places import as_assignment
 from adcompiler.scope import nonlocals
 from adcompiler.shapeclasses import shapeless
+from adcompiler.sharing import changes
 from adcompiler.spec import ANY, Spec
 from adcompiler.transfer import item_kind
 from adcompiler.unroll import is_straight, mixed_items, turns
@@ -124,7 +126,7 @@ class Inference(Handling):
 
     def statement(self, stmt: ir.Stmt, env: Env) -> tuple[ir.Block, Env | None]:
         self.env, self.stmt = env, stmt
-        if self.program.writes_places:
+        if self.program.writes_places or self.program.names_globals:
             stmt = self.stmt = self.with_named_globals(stmt)
             env = self.env
         method = getattr(self, "stmt_" + type(stmt).__name__)
@@ -136,6 +138,7 @@ class Inference(Handling):
             if grown is not None:
                 return grown, env
         value, kind = self.value(stmt.value)
+        env = self.changed(env) if changes(value) else env
         if stmt.augmented and kind is not None:
             held = env.get(stmt.target)
             if is_scalar(kind) and held is not None and not is_scalar(held):
@@ -182,7 +185,10 @@ class Inference(Handling):
         count, found = len(target.items), Env()
         for i, item in enumerate(target.items):
             starred = i == target.star
-            found.update(self.unpacked(item, part_of(kind, i, count, target.star, starred)))
+            part = part_of(kind, i, count, target.star, starred)
+            if part is not None and numeric(kind) is not None:
+                part = self.program.element(part)
+            found.update(self.unpacked(item, part))
         return found
 
     def opened(self, kind: Kind | None) -> Kind | None:
@@ -194,21 +200,46 @@ class Inference(Handling):
 
     def stmt_Do(self, stmt: ir.Do, env: Env) -> tuple[ir.Block, Env]:
         value = self.value(stmt.value)[0]
+        env = self.changed(env) if changes(value) else env
         effects = isinstance(value, ir.Apply) and isinstance(value.callee, PlaceCall | PairCall | Dynamic)
-        if effects and self.program.writes_places:
+        into = isinstance(value, ir.Apply) and isinstance(value.callee, Into)  # its result is what is differentiated
+        unknown = isinstance(value, ir.Apply) and isinstance(value.callee, Dynamic) and not value.callee.pure
+        if into or unknown or (effects and self.program.writes_places):
             return (as_assignment(stmt, value, self.spec.names.fresh("t")),), env
         return (replace(stmt, value=value),), env
 
     def stmt_Store(self, stmt: ir.Store, env: Env) -> tuple[ir.Block, Env]:
-        operation = self.set_property(stmt) or self.stored(stmt)
+        operation = self.flat_store(stmt) or self.set_property(stmt)
         if operation is not None:
             return operation, env
         kind = self.value(stmt.place.value)[1]
+        setter = self.has_setter(stmt)
+        if setter and stmt.op is None:
+            return self.set_item(stmt), env
+        if setter or self.holds_number(stmt):
+            spelled_out = self.spelled_out(stmt, kind or Unknown())
+            if spelled_out is not None:
+                block, end = self.block(spelled_out, env)
+                return block, end or {}
+        operation = self.stored(stmt)
+        if operation is not None:
+            return operation, env
+        if numeric(kind) is not None and kind is not None:
+            spelled_out = self.spelled_out(stmt, kind)
+            if spelled_out is None:
+                return self.array_store(stmt, kind), env
+            block, end = self.block(spelled_out, env)
+            return block, end or {}
         self.program.volatile |= isinstance(stmt.place, ir.Attr) or isinstance(kind, Unknown | Inert)
         self.program.stores_attributes |= isinstance(stmt.place, ir.Attr)
         if numeric(kind) is None and kind is not None:
             self.program.escaped = True  # a container changes: what was seen in containers no longer holds
-        return (stmt,), env
+        return (stmt,), self.changed(env)
+
+    def changed(self, env: Env) -> Env:
+        """The kinds after some list of constants has changed, whatever names it has."""
+        lists: Env = {n: Inert() for n, kind in env.items() if isinstance(kind, ListOf) and not can_be_active(kind)}
+        return {**env, **self.noted(lists)} if lists else env
 
     def stmt_Collect(self, stmt: ir.Collect, env: Env) -> tuple[ir.Block, Env]:
         if self.program.writes_places:
@@ -247,8 +278,11 @@ class Inference(Handling):
             self.program.need_places()  # its objects are made at run time, and filled there
         if not isinstance(stmt.node, gast.Raise | gast.Assert | gast.Import | gast.ImportFrom):
             self.program.escaped |= any(isinstance(env.get(n), Observed | ListOf | DictOfKinds) for n in stmt.reads)
+        if isinstance(stmt.node, gast.ImportFrom):
+            self.program.meet_module(stmt.node.module or "")
         if isinstance(stmt.node, gast.Import):
             for alias in stmt.node.names:
+                self.program.meet_module(alias.name)
                 if alias.asname and alias.name in sys.modules:
                     written[alias.asname] = Known(sys.modules[alias.name])
                 elif alias.name in sys.modules and "." not in alias.name:
@@ -407,7 +441,7 @@ class Inference(Handling):
             case Known(str() | bytes()) | DictOfKinds() | MapOf() | Inert() | Observed(_, dict()):
                 return Keys(), Inert()
             case Array() | Number() | IntArray():
-                item = item_kind(kind)
+                item = self.program.element(item_kind(kind))
                 if isinstance(item, Array | Number | IntArray):
                     item = replace(item, shape=("row", id(self.stmt)))
             case TupleOf(items):

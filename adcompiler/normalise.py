@@ -320,8 +320,9 @@ class Normaliser:
             func: ir.Expr = ir.Attr(self._path(node.func.value), node.func.attr)
         else:
             func = self._path(node.func)
-        atoms = self.operands([*node.args, *(k.value for k in node.keywords)])
-        args, values = atoms[: len(node.args)], atoms[len(node.args) :]
+        given = [item for arg in node.args for item in _spread(arg)]
+        atoms = self.operands([*given, *(k.value for k in node.keywords)])
+        args, values = atoms[: len(given)], atoms[len(given) :]
         kwargs = tuple((k.arg, v) for k, v in zip(node.keywords, values, strict=True))
         return ir.Call(func, tuple(args), kwargs)
 
@@ -341,3 +342,10 @@ class Normaliser:
     def moving(self, node: gast.AST) -> ir.Expr | None:
         """A call that makes an iterator of others; `iterators` knows which."""
         return None
+
+
+def _spread(node: gast.AST) -> list[gast.AST]:
+    """`*[a, b]` among operands is `a` and `b`."""
+    if isinstance(node, gast.Starred) and isinstance(node.value, gast.List | gast.Tuple):
+        return [item for part in node.value.elts for item in _spread(part)]
+    return [node]

@@ -237,7 +237,8 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         kinds, rules = self.kinds(args), lookup(function)
         declared = is_non_differentiable(function)
         if declared is not None:
-            callee = InertCall("declared without derivative", declared.kind or "number")
+            passes = not declared.builtin
+            callee = InertCall("declared without derivative", declared.kind or "number", passes=passes)
             return self.apply(expr, callee, args, kinds, Unknown())
         return self.rule(expr, RuleCall(rules, function), args, ()) if rules else self._source(expr, function, args)
 

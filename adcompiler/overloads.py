@@ -137,10 +137,28 @@ class OverloadResolver(ObjectResolver):
             return ruled
         cls = class_of(obj)
         found = member(cls, "__getitem__") if cls is not None and is_object(obj) else ABSENT
-        if cls is None or plain_function(found) is None or not ir.is_atom(expr.index):
+        if cls is None or plain_function(found) is None:
             return super().item(expr)
         self._guard_class(cls, "__getitem__", found)
-        return self._on(expr, plain_function(found), (expr.value, expr.index))
+        return self._on(expr, plain_function(found), (expr.value, self._made_index(expr.index)))
+
+    def has_setter(self, stmt: ir.Store) -> bool:
+        """Whether an item is assigned by the `__setitem__` of a class of the user's."""
+        kind = self.value(stmt.place.value)[1] if isinstance(stmt.place, ir.Item) else None
+        cls = class_of(kind)
+        return cls is not None and is_object(kind) and plain_function(member(cls, "__setitem__")) is not None
+
+    def set_item(self, stmt: ir.Store) -> ir.Block:
+        """`obj[index] = value`, which calls `__setitem__`."""
+        assert isinstance(stmt.place, ir.Item)
+        cls = class_of(self.value(stmt.place.value)[1])
+        assert cls is not None
+        found = member(cls, "__setitem__")
+        self._guard_class(cls, "__setitem__", found)
+        args = (stmt.place.value, self._made_index(stmt.place.index), stmt.value)
+        call = ir.Call(ir.Static(plain_function(found), "__setitem__"), args)
+        value, kind = self._on(call, plain_function(found), args)
+        return (ir.Assign(self.spec.names.fresh("t"), value, stmt.origin, kind=kind),)
 
     def _ruled_item(self, expr: ir.Item, obj: Kind | None) -> Resolved | None:
         """`np.r_[...]`: an index into a known object whose class has a rule for it, if the index may be active."""

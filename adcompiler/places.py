@@ -18,6 +18,7 @@ from adcompiler import ir
 from adcompiler.callees import InertCall, PlaceCall
 from adcompiler.errors import UnsupportedSyntaxError
 from adcompiler.lattice import (
+    Array,
     Closure,
     DictOfKinds,
     Heap,
@@ -27,12 +28,12 @@ from adcompiler.lattice import (
     Known,
     ListOf,
     MapOf,
+    Number,
     Observed,
     SliceOf,
     TupleOf,
     Unknown,
     can_be_active,
-    is_scalar,
     numeric,
 )
 from adcompiler.parse import parse
@@ -94,42 +95,28 @@ class PlaceResolver(Resolver):
             operation = places.UPDATE_ATTRIBUTE if by_attribute else places.UPDATE_ITEM
             args.append(ir.Const(stmt.op))
             kinds.append(Known(stmt.op))
-        if stmt.op is not None and stmt.held is not None:
-            return self.increased(stmt, holder, key, (obj, self.index_kind(key), value))
         self.note_stored(obj, kinds[1], Unknown() if stmt.op else value)
         spelled = ir.Call(ir.Static(operation.forward, operation.name), tuple(args))
         applied, _ = self.place_call(spelled, operation, args, kinds, Known(None))
         return (ir.Assign(self.spec.names.fresh("t"), applied, stmt.origin, kind=Known(None)),)
 
-    def increased(self, stmt: ir.Store, holder: ir.Expr, key: ir.Expr, kinds: Any) -> ir.Block:
-        """`place op= value` where the place was read before the value was computed: of numbers only."""
-        assert stmt.held is not None
-        assert stmt.op is not None
-        held = self.value(stmt.held)[1]
-        check = ir.Call(ir.Static(places.check_number, "check_number"), (stmt.held, stmt.value, ir.Const(stmt.op)))
-        checked, _ = self.apply(check, InertCall("a check"), (), (), Known(None))
-        name = self.spec.names.fresh("t")
-        total, kind = self.op(ir.Op(stmt.op, (stmt.held, stmt.value)))
-        self.env = {**self.env, name: kind}
-        self.note_stored(kinds[0], kinds[1], kind)
-        by_attribute = isinstance(stmt.place, ir.Attr)
-        operation = places.STORE_ATTRIBUTE if by_attribute else places.STORE_ITEM
-        args = (holder, key, ir.Name(name))
-        spelled = ir.Call(ir.Static(operation.forward, operation.name), args)
-        applied, _ = self.place_call(spelled, operation, args, (*kinds[:2], kind), Known(None))
-        before: list[ir.Stmt] = [] if is_scalar(held) else [ir.Do(checked, stmt.origin)]
-        return (
-            *before,
-            ir.Assign(name, total, stmt.origin, kind=kind),
-            ir.Assign(self.spec.names.fresh("t"), applied, stmt.origin, kind=Known(None)),
-        )
+    def holds_number(self, stmt: ir.Store) -> bool:
+        """Whether `place op= v` is of a number or an array, which may change in place: neither of a list that grows."""
+        holder = self.value(stmt.place.value)[1]
+        if stmt.op is None or holder is None or numeric(holder) is not None or stmt.value is None:
+            return False
+        kind = self.value(stmt.place if stmt.held is None else stmt.held)[1]
+        if stmt.held is not None:
+            return kind is not None and self.container_class(kind) is None
+        return numeric(kind) is not None
 
     def with_named_globals(self, stmt: ir.Stmt) -> ir.Stmt:
         """A statement in which global containers and objects have names, which may then carry derivatives."""
         read = [e for expr in ir.expressions(stmt) for e in ir.walk(expr) if isinstance(e, ir.Global)]
         if not read:
             return stmt
-        kinds = {e.id: kind for e in read if is_mutable(kind := self.value(e)[1])}
+        arrays = Array | Number if self.program.names_globals else ()
+        kinds = {e.id: kind for e in read if is_mutable(kind := self.value(e)[1]) or isinstance(numeric(kind), arrays)}
         key = id(stmt), tuple(kinds)
         if not kinds:
             return stmt

@@ -30,7 +30,7 @@ def cholesky(a, *, upper=False):
     return y, pullback
 
 
-@rrule(np.linalg.qr, kind="qr")
+@rrule(np.linalg.qr, result="fresh", kind="qr")
 def qr(a, mode="reduced"):
     y = np.linalg.qr(a, mode)
 
@@ -43,7 +43,7 @@ def qr(a, mode="reduced"):
 # Eigenvalues
 
 
-@rrule(np.linalg.eigh, kind="eigh")
+@rrule(np.linalg.eigh, result="fresh", kind="eigh")
 def eigh(a, UPLO="L"):
     y = np.linalg.eigh(a, UPLO)
     w, v = y[0], y[1]
@@ -64,7 +64,7 @@ def eigvalsh(a, UPLO="L"):
     return y, pullback
 
 
-@rrule(np.linalg.eig, kind="eig")
+@rrule(np.linalg.eig, result="fresh", kind="eig")
 def eig(a):
     y = np.linalg.eig(a)
     w, v = y[0], y[1]
@@ -89,7 +89,7 @@ def eigvals(a):
 # Singular values
 
 
-@rrule(np.linalg.svd, kind="svd")
+@rrule(np.linalg.svd, result="fresh", kind="svd")
 def svd(a, full_matrices=True, compute_uv=True, hermitian=False):
     y = np.linalg.svd(a, full_matrices, compute_uv, hermitian)
 

@@ -107,7 +107,7 @@ def tensorsolve(a, b, axes=None):
     return y, pullback
 
 
-@rrule(np.linalg.lstsq, kind="lstsq", flat=("rcond",))
+@rrule(np.linalg.lstsq, result="fresh", kind="lstsq", flat=("rcond",))
 def lstsq(a, b, rcond=None):
     """The derivative among matrices of the same rank, of the solution of least length if there are several."""
     y = np.linalg.lstsq(a, b, rcond)
@@ -132,7 +132,7 @@ def det(a):
     return y, pullback
 
 
-@rrule(np.linalg.slogdet, kind="slogdet")
+@rrule(np.linalg.slogdet, result="fresh", kind="slogdet")
 def slogdet(a):
     y = np.linalg.slogdet(a)
     sign = y[0]

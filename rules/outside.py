@@ -68,5 +68,6 @@ refused(
 )
 refused(
     *present("put putmask place copyto fill_diagonal put_along_axis"),
-    why="It writes into its first argument.\nMake a new array: np.where(mask, new, x), or np.concatenate of its parts.",
+    why="It writes into its first argument, which is followed only where that is known when compiling to be an array.\n"
+    "Write by an index: y[mask] = new.",
 )

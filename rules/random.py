@@ -122,7 +122,7 @@ for _name, _draw in DRAWS.items():
 # Draws of other things
 
 
-@rrule(np.random.Generator.multivariate_normal, accepts=GENERATORS)
+@rrule(np.random.Generator.multivariate_normal, result="fresh", accepts=GENERATORS)
 def multivariate_normal(self, mean, cov, size=None, check_valid="warn", tol=1e-8, *, method="svd", needs):
     if needs[2]:
         raise no_partial("multivariate_normal", "cov")
@@ -134,7 +134,7 @@ def multivariate_normal(self, mean, cov, size=None, check_valid="warn", tol=1e-8
     return y, pullback
 
 
-@rrule(np.random.Generator.choice, accepts=GENERATORS)
+@rrule(np.random.Generator.choice, result="fresh", accepts=GENERATORS)
 def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True, *, needs):
     if needs[4]:
         raise no_partial("choice", "p")
@@ -148,7 +148,7 @@ def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True, *, ne
     return y, pullback
 
 
-@rrule(np.random.Generator.permutation, accepts=GENERATORS)
+@rrule(np.random.Generator.permutation, result="fresh", accepts=GENERATORS)
 def permutation(self, x, axis=0):
     order = self.permutation(np.shape(x)[axis] if np.ndim(x) else x)
     y = np.take(x, order, axis) if np.ndim(x) else order
