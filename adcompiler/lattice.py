@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.fromcupy import is_cupy_array, is_cupy_function
 from adcompiler.runtime.members import has_plain_fields, is_named_tuple
 from adcompiler.runtime.walk import holds_only
 
@@ -369,15 +370,18 @@ def is_transform(value: Any) -> bool:
     return hasattr(cls, "__adcompiler_function__") or hasattr(cls, "__adcompiler_transform__")
 
 
-def is_cupy_array(value: Any) -> bool:
-    """Whether a value is exactly a `cupy.ndarray`; CuPy is never imported for the question."""
-    cls = type(value)
-    return cls.__name__ == "ndarray" and cls.__module__.split(".")[0] == "cupy"
-
-
-def is_cupy_function(value: Any) -> bool:
-    """Whether a value is one of the objects that CuPy's functions, kernels and fused functions are."""
-    return callable(value) and type(value).__module__.split(".")[0] == "cupy"
+def live(kind: Kind) -> Kind:
+    """The kind on a device of what NumPy gives as a number: an array of shape (), an element a view of its array."""
+    match kind:
+        case Scalar(real):
+            return Number(real, ())
+        case Int():
+            return IntArray(0, ())
+        case TupleOf(items, cls):
+            return TupleOf(tuple(map(live, items)), cls)
+        case ListOf(items, item):
+            return ListOf(None if items is None else tuple(map(live, items)), live(item))
+    return kind
 
 
 # --- objects ----------------------------------------------------------------------------------------------

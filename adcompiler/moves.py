@@ -90,7 +90,7 @@ class MoveResolver(PlaceResolver):
             case Known(str() | bytes()) | Inert():
                 return None, Inert()
         if numeric(deep) is not None:
-            return None, shapeless(item_kind(numeric(deep) or Unknown()))
+            return None, shapeless(self.program.element(item_kind(numeric(deep) or Unknown())))
         return None, Unknown()
 
     def common(self, items: Any) -> Kind | None:

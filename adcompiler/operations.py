@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from adcompiler import ir
+from adcompiler.arraystores import ArrayStores
 from adcompiler.callees import Build, Dynamic, InertCall, Load, PathLoad, RuleCall
 from adcompiler.decide import equal, identical, trusted
 from adcompiler.errors import NoRuleError, UnsupportedSyntaxError
+from adcompiler.fromcupy import is_cupy_function
 from adcompiler.joins import value_kind
 from adcompiler.lattice import (
     Array,
@@ -56,7 +58,7 @@ UNARY = {"-": operator.neg, "+": operator.pos, "~": operator.invert}
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=", "is", "is not", "in", "not in")
 
 
-class OperationResolver(RuleResolver, MoveResolver, TextResolver):
+class OperationResolver(RuleResolver, MoveResolver, TextResolver, ArrayStores):
     """Adds everything but calls to what can be resolved."""
 
     # --- displays ---------------------------------------------------------------------------------------
@@ -116,6 +118,7 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver):
                 return self.rule(expr, RuleCall(rules, key), expr.args, ())
             if is_non_differentiable(key):
                 kind = result_kind("elementwise", as_dict(("a", "b")[: len(kinds)], tuple(kinds)), self.fresh)
+                kind = self.by_library(key, kinds, kind)
                 return self.apply(expr, InertCall("declared without derivative"), expr.args, kinds, kind)
         if self.program.writes_places and expr.op == "+" and all(k and self.container_class(k) is list for k in kinds):
             whole = kinds[0] if kinds[0] == kinds[1] else Heap(list)
@@ -178,7 +181,7 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver):
     def _integers(self, op: str, kinds: list[Any]) -> Kind:
         """The kind of an operation on integers."""
         if op == "/":
-            return broadcast_kind(kinds, self.fresh, True)
+            return self.by_library(operator.truediv, kinds, broadcast_kind(kinds, self.fresh, True))
         if op == "**":
             natural = isinstance(kinds[1], Known) and isinstance(kinds[1].value, int) and kinds[1].value >= 0
             if natural and all(isinstance(numeric(k), Int) for k in kinds):
@@ -203,7 +206,7 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver):
                 callee = RuleCall(lookup(operator.getitem), operator.getitem)
                 return self.rule(expr, callee, (expr.value, expr.index), ())
             case IntArray() | Int():
-                kind = result_kind("getitem", {"x": obj, "index": index}, self.fresh)
+                kind = self.program.element(result_kind("getitem", {"x": obj, "index": index}, self.fresh))
                 return self.apply(expr, InertCall("integers", passes=True), (expr.value,), (obj,), kind)
         return self._container_item(expr, obj, self._tuple_key(obj, index))
 
@@ -366,7 +369,8 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver):
         path = self._static_path(expr)
         if path is None and isinstance(obj.value, type):
             path = (Root("object", obj.value.__qualname__, obj.value), ("attr", expr.name))
-        if path is None or trusted(obj.value) or obj.value is itertools.chain or isinstance(obj.value, np.ufunc):
+        ufunc = isinstance(obj.value, np.ufunc) or is_cupy_function(obj.value)  # whose methods are made when read
+        if path is None or trusted(obj.value) or obj.value is itertools.chain or ufunc:
             if isinstance(member, float | complex | np.inexact):
                 return Scalar(not isinstance(member, complex))
             return Known(member)

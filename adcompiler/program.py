@@ -18,6 +18,7 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.errors import UnsupportedSyntaxError, refuse
+from adcompiler.fromcupy import is_cupy_array
 from adcompiler.joins import join
 from adcompiler.lattice import (
     Closure,
@@ -32,12 +33,12 @@ from adcompiler.lattice import (
     Observed,
     TupleOf,
     Unknown,
-    is_cupy_array,
     is_object,
     observe,
 )
 from adcompiler.lower import lower
 from adcompiler.names import Names
+from adcompiler.ondevice import Needs, OnDevice
 from adcompiler.parse import Source, origin_of, parse
 from adcompiler.runtime.arrays import library
 from adcompiler.runtime.members import has_plain_fields
@@ -52,19 +53,17 @@ _SOME = 512  # objects in a container whose fields are looked at one by one
 _MANY = 4096  # items of a container that are looked at one by one
 
 
-class WritesPlaces(Exception):
-    """Raised once, when a program is found to write into containers or objects."""
-
-
-class Program:
+class Program(OnDevice):
     """The functions and guards of one compilation; `infer` fills in the kinds of a new specialisation."""
 
     def __init__(
         self,
         infer: Callable[[Spec], None],
         inline: bool = True,
-        writes_places: bool = False,
         shared: frozenset[str] = frozenset(),
+        writes_places: bool = False,
+        names_globals: bool = False,
+        on_device: bool = False,
     ) -> None:
         self.shared = shared
         self._infer = infer
@@ -87,16 +86,21 @@ class Program:
         # Whether the program writes into containers or objects: their cotangents are then kept by identity.
         self.writes_places = writes_places
         self.places_active = False
+        # Whether global arrays have names, because the program writes into some; and whether these carry derivatives.
+        self.names_globals = names_globals
+        self.outside_hot = False
         self.outside_active = False
         self.contents: dict[tuple[Hashable, Hashable], Kind | None] = {}
         self.loose = False
         self.library: Any = np  # where its arrays are
+        self.on_device = on_device
 
     # --- sources ----------------------------------------------------------------------------------------
 
     def source_kind(self, value: Any, path: Path) -> Kind:
         """The kind of a value found at `path`; it becomes a guard."""
         kind = observe(value, path)
+        self.meet(value)
         if is_cupy_array(value):
             self.library = library(value)
         if isinstance(kind, Observed) and self.writes_places:
@@ -117,6 +121,8 @@ class Program:
 
     def note(self, path: Path, kind: Kind, cls: type) -> None:
         """Make a fact about what is found at a path a guard."""
+        if isinstance(kind, Known):
+            self.meet(kind.value)
         self.guards.setdefault(path, Guard(path, kind, cls))
 
     def global_value(self, globals_: dict[str, Any], name: str) -> tuple[bool, Any]:
@@ -180,7 +186,7 @@ class Program:
     def need_places(self) -> None:
         """Note that the program writes into a container or object; if that is news, all begins anew."""
         if not self.writes_places:
-            raise WritesPlaces
+            raise Needs("writes_places")
 
     def note_content(self, kind: Kind, key: Hashable, value: Kind | None) -> None:
         """Note that something is stored at `key` (`ANY`: at some key) of what was made at a site."""

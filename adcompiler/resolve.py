@@ -8,6 +8,7 @@ binds calls to rules, `operations` knows operators and loads, `functions` the us
 from __future__ import annotations
 
 import operator
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -24,16 +25,22 @@ from adcompiler.lattice import (
     Kind,
     Known,
     ListOf,
+    Number,
     Observed,
     SliceOf,
     TupleOf,
     Unknown,
     can_be_active,
+    is_scalar,
+    live,
+    numeric,
 )
 from adcompiler.scope import scope_of
 from adcompiler.spec import Spec
 
 Resolved = tuple[ir.Expr, Kind | None]
+
+_OF_PYTHON = ("builtins", "_operator", "math", "cmath")  # modules whose functions of numbers give numbers
 
 
 class Resolver(ABC):
@@ -58,7 +65,10 @@ class Resolver(ABC):
         match expr:
             case ir.Name(name):
                 return expr, self.env.get(name, Unknown())
-            case ir.Const(value) | ir.Static(value):
+            case ir.Const(value):
+                return expr, Known(value)
+            case ir.Static(value):  # the default of a parameter
+                self.program.meet(value)
                 return expr, Known(value)
             case ir.Global(name):
                 unknown = name in self.outer
@@ -128,6 +138,16 @@ class Resolver(ABC):
     def missing(self, kind: type[DifferentiationError], what: str, why: str, advice: str) -> Missing:
         """A callee that is an error as soon as something active is involved."""
         return Missing(refuse(kind, what, self.stmt.origin, why, advice))
+
+    def by_library(self, key: Any, kinds: Sequence[Kind | None], kind: Kind) -> Kind:
+        """The kind of a result that is a number in NumPy, but may be an array of shape () in CuPy."""
+        if not self.program.on_device:
+            # CuPy's arrays may also come from where nothing is known.
+            unsure = any(isinstance(numeric(k), Number) or isinstance(k, Unknown) for k in kinds)
+            if not unsure or "cupy" not in sys.modules:
+                return kind
+        of_numbers = isinstance(key, type) or all(is_scalar(k) for k in kinds)
+        return kind if of_numbers and getattr(key, "__module__", None) in _OF_PYTHON else live(kind)
 
     @property
     def fresh(self) -> Any:

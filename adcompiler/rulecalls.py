@@ -130,7 +130,7 @@ class RuleResolver(Resolver):
             return Unknown()
         if rule.kind == "tuple" and self.program.writes_places:
             return Unknown()  # a tuple of ever so many items has no place in the table, as a list has
-        return result_kind(rule.kind, operands, self.fresh)
+        return self.by_library(callee.key, list(operands.values()), result_kind(rule.kind, operands, self.fresh))
 
     def _bound_kind(self, value: Any) -> Kind | None:
         """The kind of what a parameter is bound to; several arguments of a `*args` have a tuple's."""

@@ -28,7 +28,6 @@ from adcompiler.lattice import (
     TupleOf,
     Unknown,
     is_real,
-    is_scalar,
     ndim_of,
     numeric,
     shape_of,
@@ -47,8 +46,10 @@ def broadcast_kind(kinds: list[Kind], fresh: Hashable, real: bool, float_result:
     known = [numeric(k) for k in kinds]
     if any(k is None for k in known):
         return Number(real, fresh)
-    arrays = [k for k in known if not is_scalar(k)]
-    if not arrays or all(ndim_of(k) == 0 for k in arrays):
+    arrays = [k for k in known if shape_of(k) != ()]
+    if not arrays:
+        if float_result and any(isinstance(k, Number) for k in known):
+            return Number(real, ())
         return Scalar(real) if float_result else IntArray(0, ())
     classes = {shape_of(k) for k in arrays}
     shape = classes.pop() if len(classes) == 1 and None not in classes else fresh

@@ -13,6 +13,8 @@ from adcompiler.rules.registry import lookup, non_differentiable, refused, rrule
 from adcompiler.runtime.arrays import home_of, moved_home
 from adcompiler.runtime.layout import cast_bar, reshape
 from adcompiler.runtime.shapes import shape
+from adcompiler.runtime.writes import WRITES, Write
+from adcompiler.runtime.writes_indexed import keep_at, reverse_add_at
 
 # Copies between host and device: the cotangent goes back to where the argument is
 
@@ -40,7 +42,18 @@ def get(self, stream=None, order="C", *, blocking=True):
 
 
 @rrule(cupy.array, result="fresh", kind="array")
-def array(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocking=False):
+def array(obj, dtype=None, *, order="K", ndmin=0, blocking=False):
+    y = cupy.array(obj, dtype, order=order, ndmin=ndmin, blocking=blocking)
+    obj_shape, home, y_dtype = shape(obj), home_of(obj), y.dtype
+
+    def pullback(y_bar):
+        return moved_home(cast_bar(reshape(y_bar, obj_shape), y_dtype), home), None, None, None, None
+
+    return y, pullback
+
+
+@rrule(cupy.array, result="same", kind="array", general=True)
+def array_without_copy(obj, dtype=None, copy=True, order="K", subok=False, ndmin=0, *, blocking=False):
     y = cupy.array(obj, dtype, copy, order, subok, ndmin, blocking=blocking)
     obj_shape, home, y_dtype = shape(obj), home_of(obj), y.dtype
 
@@ -87,6 +100,8 @@ non_differentiable(cupy.ndarray.device, cupy.ndarray.data, cupy.ndarray.cstruct,
 
 # Writes
 
+SCATTER_ADD = Write("cupyx.scatter_add", keep_at, reverse_add_at, ("slices", "value"))
+WRITES[cupyx.scatter_add] = WRITES[cupy.ndarray.scatter_add] = SCATTER_ADD
+
 WRITE = "it writes into its first argument, whose earlier values are gone\nMake a new array: "
-refused(cupyx.scatter_add, why=WRITE + "np.bincount(positions, weights), or a product with a matrix of ones.")
 refused(cupyx.scatter_max, cupyx.scatter_min, why=WRITE + "np.maximum or np.minimum of two arrays.")

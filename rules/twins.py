@@ -34,7 +34,7 @@ def numpy_twin(key: Any) -> Any:
         if module is not None and twin_module is not None:
             for public in _public_names(module).get(id(key), ()):
                 twin = getattr(twin_module, public, None)
-                if callable(twin) and getattr(module, public, None) is key:
+                if callable(twin) and twin is not key and getattr(module, public, None) is key:
                     return twin
     return None
 
