@@ -15,6 +15,7 @@ from typing import Any
 from adcompiler import ir
 from adcompiler.activity import activity
 from adcompiler.alias import alias
+from adcompiler.aliases import PLAIN, Memory
 from adcompiler.bars import Bar, Code, State
 from adcompiler.cotangents import LEN, RANGE, REVERSED
 from adcompiler.definite import definite
@@ -25,17 +26,24 @@ from adcompiler.protected import RESULT, Protected
 from adcompiler.quiet import is_quiet
 from adcompiler.records import Mark, Record, Top, with_records
 from adcompiler.saving import Frame, Region, Saver, exits_of, region_of, with_copies
+from adcompiler.shadowing import placed
 from adcompiler.spec import Spec
 from adcompiler.whiles import with_tests_inside
 from adcompiler.writing import is_open
 
 
-def pair_of(spec: Spec, mask: tuple[bool, ...], caught: bool = False) -> Pair:
-    """The pair of a specialisation for active parameters; of one in progress (recursion) the names are known."""
-    key = mask, caught
+def pair_of(
+    spec: Spec, mask: tuple[bool, ...], caught: bool = False, memory: Memory = PLAIN, over: bool = False
+) -> Pair:
+    """The pair of a specialisation for active parameters; of one in progress (recursion) the names are known.
+
+    `over`: they, or the result, may be written into before the pullback runs.
+    """
+    key = mask, caught, memory, over
     if key not in spec.pairs:
         active = tuple(p for p, on in zip(spec.params, mask, strict=True) if on)
-        pair = Pair(spec, mask, *spec.program.pair_names(spec), spec.params, active=active, caught=caught)
+        names = spec.program.pair_names(spec)
+        pair = Pair(spec, mask, *names, spec.params, active=active, caught=caught, memory=memory, over=over)
         spec.pairs[key] = pair
         first = Adjoint(pair)
         first.run()
@@ -52,7 +60,7 @@ class Adjoint(Protected):
     def __init__(self, pair: Pair, zeros: frozenset[str] = frozenset()) -> None:
         spec = pair.spec
         self.pair = pair
-        self.activity = activity(spec, pair.mask)
+        self.activity = activity(spec, pair.mask, pair.memory)
         names = copy.deepcopy(spec.names)
         body = with_tests_inside(
             gathered(spec.body, self.activity, spec.function.locals, definite(spec.body, frozenset(spec.params))),
@@ -64,9 +72,15 @@ class Adjoint(Protected):
         found = definite(body, frozenset(spec.params), self.opened)
         user = spec.function.locals | spec.function.cells | frozenset(spec.params)
         names.reserve(["np", "math"])
-        super().__init__(spec, names, Saver(names, found, user, spec.function.cells), alias(spec))
+        super().__init__(spec, names, Saver(names, found, user, spec.function.cells), alias(spec, pair.memory.merged))
         self.zeros = zeros
-        if spec.program.writes_places and not is_quiet(spec):
+        self.over = pair.over
+        self.hot = self.activity.hot
+        pair.hot = self.activity.hot_result
+        pair.tracks = self.tracks = spec.program.writes_places and not is_quiet(spec)
+        pair.hot_params = self.activity.hot_params
+        pair.shared = self.tracks or pair.hot or bool(pair.hot_params) or spec.program.outside_hot
+        if self.tracks or self.activity.shadows:
             pair.table = self.table = names.unique("bars")
         if spec.function.generator:
             pair.run = names.unique("run")
@@ -75,8 +89,8 @@ class Adjoint(Protected):
         self.body = body
         self.exit_states: list[dict[type, State]] = []
 
-    def pair_of(self, spec: Spec, mask: tuple[bool, ...]) -> Pair:
-        return pair_of(spec, mask, self.tracks and bool(self.caught) and is_open(spec))
+    def pair_of(self, spec: Spec, mask: tuple[bool, ...], memory: Memory = PLAIN, over: bool = False) -> Pair:
+        return pair_of(spec, mask, self.tracks and bool(self.caught) and is_open(spec), memory, over)
 
     def run(self) -> None:
         """Fill in the pair."""
@@ -97,6 +111,7 @@ class Adjoint(Protected):
                 region.unset[region.marker] = 0
         forward, backward, state = self.block(self.body, start, region, top=True)
         backward += self.finish_paths(state)
+        backward = placed(backward, region.windows)
         pair.saved = tuple(region.saved)
         pair.forward = with_records([Top(region), *forward])
         pair.results = tuple(ir.Name(self.bar(p)) if p in state else ir.Const(None) for p in pair.active)
@@ -148,7 +163,7 @@ class Adjoint(Protected):
         if block:
             reverse += self.materialise_all(state, after=False)
         self.saver.frames.pop()
-        return with_copies(frame, outs), reverse, state
+        return with_copies(frame, outs), placed(reverse, frame.views), state
 
     def commented(self, stmt: ir.Stmt, code: Code) -> Code:
         """The reverse of a statement carries the statement's origin."""
@@ -215,7 +230,7 @@ class Adjoint(Protected):
         seed = self.take(RESULT, state) if self.cancels else Bar()
         if seed is not None and isinstance(stmt.value, ir.Name) and stmt.value.id in self.active:
             if not self.has_places(stmt.kind):
-                unsure = seed.maybe or self.tracks
+                unsure = seed.maybe or self.pair.shared
                 self.add(stmt.value.id, ir.Name(self.pair.cotangent), state, reverse, maybe=unsure, kind=stmt.kind)
         forward = [*self.marked(stmt), stmt]
         return forward, reverse, state
@@ -336,7 +351,7 @@ class Adjoint(Protected):
             if not (name in end and end[name].owned):
                 code.append(self.make_owned(name, end.get(name)))
                 end[name] = Bar(owned=True)
-        code += self.adapted(end, self.met(head, end))
+        code = placed(code + self.adapted(end, self.met(head, end)), inner.windows)
         self.saver.frames.pop()
         self.exit_states.pop()
         self.regions.pop()
@@ -383,7 +398,7 @@ class Adjoint(Protected):
     def snapshot(self) -> Any:
         """What a dry run of a loop body may change."""
         frames = [(f, f.noted()) for f in self.saver.frames]
-        regions = [(r, dict(r.saved), dict(r.unset)) for r in self.regions]
+        regions = [(r, dict(r.saved), dict(r.unset), dict(r.windows)) for r in self.regions]
         return frames, regions, copy.deepcopy(self.names), dict(self.bar_names), dict(self.counters)
 
     def restore(self, kept: Any) -> None:
@@ -391,8 +406,8 @@ class Adjoint(Protected):
         frames, regions, names, bar_names, counters = kept
         for frame, noted in frames:
             frame.copies, frame.kept, frame.late, frame.marks = noted
-        for region, saved, unset in regions:
-            region.saved, region.unset = saved, unset
+        for region, saved, unset, windows in regions:
+            region.saved, region.unset, region.windows = saved, unset, windows
         self.names.__dict__.update(names.__dict__)
         self.bar_names, self.counters = bar_names, counters
 

@@ -88,9 +88,10 @@ def pullback(
 
     `ct` is a cotangent of the value: its structure and shape, None anywhere for zero.  Cotangents have the structure,
     shape, dtype and device of the arguments.  `back` may be called any number of times, unless `single_use` is given:
-    then it frees what it has read, and a second call raises PullbackConsumedError.  Until its last call, arguments and
-    value must not be written into: it has kept them, not copies.  Raises DifferentiationErrors for
-    what cannot be differentiated.
+    then it frees what it has read, and a second call raises PullbackConsumedError.  `f` may write into its arguments;
+    cotangents are with respect to what they held before.  Between this call and the last one of `back` nobody else may
+    write into arguments or value: they are kept, not copied.  Raises DifferentiationErrors for what cannot be
+    differentiated.
     """
     function, options = function_of(f)
     constant = frozenset(options.get("nondiff", ()))
@@ -120,18 +121,30 @@ def _ruled_pullback(function: Any, constant: Any, /, *args: Any, **kwargs: Any) 
     return value, lambda start, stop: lambda ct: back(ct)[start:stop]
 
 
-def _compile_call(function: Any, wanted: tuple[bool, ...], args: Any, kwargs: Any, shared: bool = False) -> Any:
-    """For the runtime's dynamic calls: the value and a pullback with one cotangent per argument and keyword."""
+def _compile_call(
+    function: Any,
+    wanted: tuple[bool, ...],
+    args: Any,
+    kwargs: Any,
+    shared: bool = False,
+    over: bool = False,
+    strict: bool = False,
+) -> Any:
+    """For the runtime's dynamic calls: the value and a pullback with one cotangent per argument and keyword.
+
+    `over`: arguments and value may be written into before the pullback runs. `strict`: arrays from outside must not be
+    read.
+    """
     store = store_of(function)
-    key = ("shared call" if shared else "call", wanted, tuple(kwargs))
+    key = ("shared call" if shared else "call", wanted, tuple(kwargs), over, strict)
     variants = store.get(key)
     if variants is None:
         signature = inspect.signature(function, follow_wrapped=False)
         numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
         bound = signature.bind(*range(len(args)), **numbers).arguments
         on = frozenset(n for n, place in bound.items() if any(wanted[p] for p in places_of(place)))
-        finisher = functools.partial(shared_finisher if shared else call_finisher, bound, len(wanted))
-        variants = store[key] = Variants(function, lambda *_: on, finisher, False, inner=True)
+        finisher = functools.partial(shared_finisher if shared else call_finisher, bound, len(wanted), strict)
+        variants = store[key] = Variants(function, lambda *_: on, finisher, False, inner=True, over=over)
     return variants(*args, **kwargs)
 
 

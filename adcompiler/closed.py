@@ -67,8 +67,16 @@ def wrapper_form(pair: Pair, emitter: Emitter, params: gast.arguments, own: tupl
     value, saved = titles.unique("value"), titles.unique("saved")
     before: tuple[ir.Stmt, ...] = ()
     if pair.table:
-        where = ir.Seq("list", tuple(ir.Const(pair.params.index(name)) for name in pair.active))
-        arguments = (ir.Name(own[0]), ir.Name(own[1]), where, ir.Const(pair.spec.program.escaped))
+        where = ir.Seq("tuple", tuple(ir.Seq("tuple", (ir.Const(i), ir.Const(n))) for i, n in pair.collected))
+        count = ir.Const(len(pair.active))
+        arguments = (
+            ir.Name(own[0]),
+            ir.Name(own[1]),
+            where,
+            count,
+            ir.Const(pair.spec.program.escaped),
+            ir.Const(pair.seed),
+        )
         own = titles.unique("forward"), titles.unique("backward")
         made = ir.Call(ir.Static(with_table, "with_table"), arguments)
         before = (ir.Unpack(ir.Targets(own), made),)

@@ -12,15 +12,16 @@ from typing import Any
 
 from adcompiler import ir
 from adcompiler.alias import alias
-from adcompiler.aliases import Aliases
+from adcompiler.aliases import OUTSIDE, Aliases
 from adcompiler.bars import Bar, Code, State, adapt, meet_states
 from adcompiler.callees import InertCall, Iteration, PairCall
 from adcompiler.lattice import Array, IntArray, Kind, is_plain, is_real, is_scalar, numeric
 from adcompiler.names import Names
+from adcompiler.overwritten import Order, is_reached
 from adcompiler.quiet import is_quiet
 from adcompiler.runtime import accumulate, broadcast
 from adcompiler.runtime.containers import form, real_part, snapshot
-from adcompiler.runtime.held import as_it_was
+from adcompiler.runtime.held import all_as_it_was, as_it_was
 from adcompiler.runtime.shapes import shape
 from adcompiler.saving import Region, Saver
 from adcompiler.spec import Spec
@@ -54,6 +55,9 @@ class Cotangents:
         self.junk = names.unique("_")
         self.outside_written = any(alias(s).writes_outside for s in spec.program.specs.values())
         self.taken_unsure: set[str] = set()
+        self.order: Order | None = None
+        self.hot: frozenset[str] = frozenset()  # the alias classes whose cotangents are in shadows
+        self.over = False  # whether what the function is given or gives may be written into before its pullback runs
 
     # --- cotangents -------------------------------------------------------------------------------------
 
@@ -212,10 +216,30 @@ class Cotangents:
 
     def snapshot_for(self, name: str, kind: Kind | None, after: bool = False) -> Any:
         """The copying function for a value whose memory may be written later, else None."""
+        kind = kind if kind is not None else self.spec.name_kinds.get(name)
         if self.spec.program.writes_places and kind is not None and not is_plain(kind):
-            return as_it_was
-        written = self.aliases.is_written(self.stmt, name, after, self.outside_written) and not is_scalar(kind)
-        return snapshot if written else None
+            return all_as_it_was if self.may_be_written(name, after) else as_it_was
+        return snapshot if not is_scalar(kind) and self.may_be_written(name, after) else None
+
+    def may_be_written(self, name: str, after: bool = False) -> bool:
+        """Whether the memory of a value may be written into after it was read here, and before the pullback runs."""
+        if self.over and self.aliases.is_exposed(self.stmt, name, after):
+            return True
+        node = self.aliases.node(self.stmt, name, after)
+        if node is None:
+            return self.aliases.is_written(self.stmt, name, after, self.outside_written)
+        root = self.aliases.find(node)
+        if self.outside_written and root == self.aliases.find(OUTSIDE):
+            return True
+        if self.order is None:
+            self.order = Order(self.spec.body)
+        return is_reached(self.order, self.aliases, self.stmt, root, after)
+
+    def is_written_here(self, name: str) -> bool:
+        """Whether the statement at hand writes into the memory of a value."""
+        root = self.aliases.find(self.aliases.node(self.stmt, name) or name)
+        written = self.aliases.written.items()
+        return any(id(self.stmt) in by and self.aliases.find(node) == root for node, by in written)
 
     # --- what is known of names -------------------------------------------------------------------------
 
@@ -230,6 +254,9 @@ class Cotangents:
                 and not is_quiet(value.callee.spec)
             ):
                 return True  # it may read what others have stored
+            if isinstance(value.callee, PairCall) and self.spec.program.outside_hot:
+                if alias(value.callee.spec).reads_outside:
+                    return True
             return any(self.is_active(a) for a in value.args)
         if isinstance(value, tuple):
             return any(self.is_active(v) for v in value)

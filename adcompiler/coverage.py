@@ -9,13 +9,14 @@ import importlib
 import inspect
 import types
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
 from adcompiler.decide import LIBRARIES, root_module
 from adcompiler.explain import table
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
+from adcompiler.runtime.writes import WRITES
 from adcompiler.show import place
 
 RULE, SOURCE, NOTHING, REFUSED, UNKNOWN = HOW = "rule", "via source", "no derivative", "refused", "unknown"
@@ -81,11 +82,19 @@ def _entry(name: str, value: Any) -> Entry:
         return Entry(name, RULE, place(rules[0]))
     if is_non_differentiable(value):
         return Entry(name, NOTHING)
+    if _is_write(value):
+        return Entry(name, RULE, "adcompiler.runtime.writes")
     if reason is not None:
         return Entry(name, REFUSED, reason.split("\n")[0])
     if isinstance(value, types.FunctionType) and root_module(value) not in LIBRARIES:
         return Entry(name, SOURCE, "its source is compiled with the caller")
     return Entry(name, UNKNOWN)
+
+
+def _is_write(value: Any) -> bool:
+    """Whether a function or method writes into its first argument, and the write is reversed."""
+    method = getattr(getattr(value, "__objclass__", None), "__name__", None), getattr(value, "__name__", None)
+    return method in WRITES or (isinstance(value, Hashable) and value in WRITES)
 
 
 __all__ = ["HOW", "NOTHING", "REFUSED", "RULE", "SOURCE", "UNKNOWN", "Entry", "coverage", "covered", "named"]

@@ -15,7 +15,17 @@ from adcompiler.bars import Bar, Code, State
 from adcompiler.callees import Backwards, Enumerated, Over, Zipped
 from adcompiler.cotangents import ACCUMULATE, is_there
 from adcompiler.decide import is_basic_index
-from adcompiler.lattice import Array, DictOfKinds, MapOf, Observed, Stream, Unknown, is_real, ndim_of, numeric
+from adcompiler.lattice import (
+    Array,
+    DictOfKinds,
+    MapOf,
+    Observed,
+    Stream,
+    Unknown,
+    is_real,
+    ndim_of,
+    numeric,
+)
 from adcompiler.places import is_mutable
 from adcompiler.runtime import add_at, scatter
 from adcompiler.runtime.containers import add_item, one_item, owned, owned_array, owned_dict, owned_items, owned_list
@@ -34,14 +44,19 @@ class Elements(Tracking):
     ) -> None:
         """Add `target`'s cotangent at an index of `name`'s: in place where the buffer is owned, so that it is O(1)."""
         y_bar = ir.Name(self.bar(target))
+        if self.is_hot(name) and self.is_shadowed(kind, name):
+            self.add_in_window(name, saved, kind, index_kind, target, code)
+            return
         if _only_new_axes(index) and numeric(kind) is not None:
             self.sizes[name] = kind
             shaped = ir.Call(ir.Attr(y_bar, "reshape"), (self.shape_fact(name, after=False),))
             self.add(name, shaped, state, code, kind=kind)
             return
-        self.request_owned(name, kind)
+        hot = self.is_hot(name)
+        if not hot:
+            self.request_owned(name, kind)
         have = state.get(name)
-        if have is not None and have.owned:
+        if have is not None and have.owned and not hot:
             code.append(self.in_place(name, kind, saved, index_kind, y_bar))
             return
         if is_dict(kind):
@@ -54,15 +69,29 @@ class Elements(Tracking):
         self.sizes[name] = kind
         before = state.get(name)
         self.add(name, value, state, code, kind=kind)
-        if before is None or not before.maybe:
+        if (before is None or not before.maybe) and not hot:
             state[name] = Bar(owned=isinstance(numeric(kind), Array) and ndim_of(kind) != 0)
+
+    def add_in_window(self, name: str, index: ir.Expr, kind: Any, index_kind: Any, target: str, code: Code) -> None:
+        """`y_shadow[i] += t_bar`; a part of an array is added to as a view, which is not stored back into itself."""
+        window = self.window(name)
+        y_bar = self.as_real(ir.Name(self.bar(target)), window, kind)
+        if index_kind is not None and not is_basic_index(index_kind):
+            code.append(ir.Do(ir.Call(ir.Static(add_at, "add_at"), (window, index, y_bar))))
+        elif not isinstance(numeric(self.sizes.get(target)), Array):
+            code.append(ir.Store(ir.Item(window, index), y_bar, "+"))
+        else:
+            part = self.names.fresh("c")
+            code.append(ir.Assign(part, ir.Item(window, index)))
+            code.append(ir.Assign(part, ir.Op("+", (ir.Name(part), y_bar)), augmented=True))
 
     def in_place(self, name: str, kind: Any, index: ir.Expr, index_kind: Any, value: ir.Expr) -> ir.Stmt:
         """`x_bar[i] += t_bar`, or its form for lists and for indices that may repeat."""
         place = ir.Item(ir.Name(self.bar(name)), index)
         if isinstance(kind, Unknown) and self.tracks:
             rest = ir.Name(self.bar(name))
-            return ir.Assign(rest.id, self.at_table("item_into", self.itself(name), index, value, rest))
+            where = (self.reference(name),) if self.is_hot(name) else ()
+            return ir.Assign(rest.id, self.at_table("item_into", self.itself(name), index, value, rest, *where))
         if isinstance(kind, Unknown):
             added = ir.Call(ir.Static(add_item, "add_item"), (ir.Name(self.bar(name)), index, value))
             return ir.Assign(self.bar(name), added)
@@ -154,6 +183,11 @@ class Elements(Tracking):
             place: Code = []
             self.add_place(source, index, ir.Name(self.bar(target)), kind, place)
             code += place
+            return
+        if self.is_hot(source) and numeric(kind) is not None and source not in self.repeating:
+            window = self.window(source)
+            step: ir.Stmt = ir.Store(ir.Item(window, index), self.as_real(ir.Name(self.bar(target)), window, kind), "+")
+            code.append(ir.If(is_there(self.bar(target)), (step,), ()) if bar.maybe else step)
             return
         self.request_owned(source, kind)
         step = self.in_place(source, kind, index, None, ir.Name(self.bar(target)))

@@ -29,10 +29,13 @@ def _pair_table(pair: Pair) -> str:
 
 def _rows(pair: Pair) -> Iterator[tuple[str, ...]]:
     """Line, text, category and reason of each operation, in the order of evaluation."""
-    before = activity(pair.spec, pair.mask).before
+    before = activity(pair.spec, pair.mask, pair.memory).before
     text = _Texts(pair)
     for stmt in ir.statements(pair.spec.body):
         active = before.get(id(stmt), frozenset())
+        if isinstance(stmt, ir.Store) and stmt.kinds is not None:
+            how = ("write", show.WRITTEN) if show.passes_on(stmt, active) else ("inert", _UNUSED)
+            yield str(stmt.origin.line) if stmt.origin else "", f"{text(stmt.place)} = {text(stmt.value)}", *how
         for top in ir.expressions(stmt):
             for expr in ir.walk(top):
                 if isinstance(expr, ir.Apply):

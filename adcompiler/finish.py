@@ -22,11 +22,11 @@ from adcompiler.errors import (
     locate,
     refuse,
 )
-from adcompiler.lattice import Inert, Observed, Unknown
+from adcompiler.lattice import Inert, Observed, Unknown, can_be_active, is_scalar
 from adcompiler.pipeline import Compiled
 from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.bars import Bars, Tracked
-from adcompiler.runtime.held import hold
+from adcompiler.runtime.held import hold, hold_arrays
 from adcompiler.runtime.project import detach, materialize, project
 from adcompiler.runtime.resolved import is_caller
 from adcompiler.runtime.tangents import accumulate
@@ -186,10 +186,11 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
 # --- calls at run time ------------------------------------------------------------------------------------
 
 
-def call_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Finish:
+def call_finisher(bound: dict[str, Any], count: int, strict: bool, compiled: Compiled) -> Finish:
     """The value and a pullback with one cotangent per argument; `bound` has their positions, parameter by parameter."""
     active, backward = compiled.pair.active, compiled.alone[1]
-    if compiled.pair.table and compiled.program.escaped:
+    _check_reads(compiled, strict)
+    if alias(compiled.spec).sure_writes or (compiled.pair.table and compiled.program.escaped):
         raise refuse(
             MutationError,
             *_writer(compiled.request.function),
@@ -206,16 +207,30 @@ def call_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Fini
     return Finish(finish)
 
 
+def _check_reads(compiled: Compiled, strict: bool) -> None:
+    """Raise if a function reads arrays from outside, where its caller writes into such."""
+    for guard in compiled.program.guards.values() if strict else ():
+        if guard.path[0].form in ("global", "cell") and can_be_active(guard.kind) and not is_scalar(guard.kind):
+            raise refuse(
+                MutationError,
+                f"{compiled.request.function.__qualname__} is only known at run time, and reads an array from outside",
+                definition_of(compiled.request.function),
+                "Such arrays are written into by the function that calls it.",
+                "Pass the array as an argument, or call the function by its own name.",
+            )
+
+
 def _writer(function: Any) -> tuple[str, Any]:
-    """What is said of a function that writes, and where it is; of one that is called through another, at the call."""
+    """What is said of a function that writes; the line is that of the call."""
     if is_caller(function):
         return "a function that is only known at run time writes into what it is given or has captured", None
-    return f"{function.__qualname__} is only known at run time, and writes into its arguments", definition_of(function)
+    return f"{function.__qualname__} is only known at run time, and writes into its arguments", None
 
 
-def shared_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Finish:
+def shared_finisher(bound: dict[str, Any], count: int, strict: bool, compiled: Compiled) -> Finish:
     """The same for a caller with a table of cotangents, which the pullback is given."""
     pair, backward = compiled.pair, compiled.backward
+    _check_reads(compiled, strict)
     if alias(compiled.spec).sure_writes:
         raise refuse(
             MutationError,
@@ -225,7 +240,11 @@ def shared_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Fi
         )
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
+        held = (hold(value), hold_arrays(value)) if pair.hot else None
+
         def back(y_bar: Any, bars: Bars) -> Any:
+            if held is not None:  # into the shadows, where the function expects it
+                y_bar = bars.give(held[1], accumulate(y_bar, bars.release(held[0])))
             return _aligned(pair.active, backward(saved, y_bar, bars), bound, count)
 
         return value, back
@@ -238,14 +257,14 @@ def shared_finisher(bound: dict[str, Any], count: int, compiled: Compiled) -> Fi
             y_bar = accumulate(y_bar, bars.release(made))
             if y_bar is None or not pair.active:
                 return (None,) * count
-            cts = backward(saved, y_bar)
+            cts = backward(saved, y_bar, bars) if pair.table else backward(saved, y_bar)
             each = (cts,) if len(pair.active) == 1 else cts
             rest = tuple(bars.give(held[name], ct) for name, ct in zip(pair.active, each, strict=True))
             return _aligned(pair.active, rest[0] if len(rest) == 1 else rest, bound, count)
 
         return value, back
 
-    return Finish(finish if pair.table else finish_by_value, shares=True)
+    return Finish(finish if pair.tracks else finish_by_value, shares=True)
 
 
 def _aligned(active: tuple[str, ...], cts: Any, bound: dict[str, Any], count: int) -> tuple[Any, ...]:

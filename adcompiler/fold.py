@@ -16,6 +16,9 @@ from dataclasses import replace
 from typing import Any
 
 from adcompiler import ir
+from adcompiler.pair import Pair
+from adcompiler.runtime.bars import Bars
+from adcompiler.runtime.shadows import Shadows
 
 
 def fold(block: ir.Block, keep: frozenset[str], also_read: tuple[str, ...] = ()) -> ir.Block:
@@ -51,6 +54,24 @@ def _placed(target: ir.Target, name: str, inner: ir.Targets) -> ir.Target:
 
 def _spelled(expr: ir.Expr) -> ir.Expr:
     return _spelled(expr.spelled) if isinstance(expr, ir.Apply) else ir.rebuild(expr, _spelled)
+
+
+_TAKING = frozenset({"take", "take_where", "first_of"})
+_TABLE = frozenset(name for name in vars(Bars) if not name.startswith("_")) | vars(Shadows).keys() | {"backward"}
+
+
+def changes_cotangents(expr: ir.Expr) -> bool:
+    """Whether an expression of the reverse changes what windows or the table hold."""
+    for part in ir.walk(expr):
+        if not isinstance(part, ir.Call):
+            continue
+        if isinstance(part.func, ir.Attr) and part.func.name in _TABLE:
+            return True
+        if isinstance(part.func, ir.Static):
+            name = part.func.spelling
+            if isinstance(part.func.value, Pair) or name in _TAKING or name.startswith("reverse_"):
+                return True
+    return False
 
 
 class _Folder:
@@ -143,20 +164,25 @@ class _Folder:
         if isinstance(stmt, ir.While | ir.Try | ir.Opaque | ir.Define) or not pending:
             return stmt, 0
         exprs = ir.expressions(stmt)
+        # `w[i] += take(w, j)` would read `w[i]` before the other part is taken.
+        quiet = (isinstance(stmt, ir.Store) and stmt.op is not None) or (isinstance(stmt, ir.Assign) and stmt.augmented)
         if len(exprs) != 1:
             if isinstance(stmt, ir.Store):
-                value, taken = self.nested(stmt.value, out, pending)
+                value, taken = self.nested(stmt.value, out, pending, quiet)
                 return replace(stmt, value=value), taken
             return stmt, 0
-        expr, taken = self.nested(exprs[0], out, pending)
+        expr, taken = self.nested(exprs[0], out, pending, quiet)
         return ir.map_expressions(stmt, lambda _: expr), taken
 
-    def nested(self, expr: ir.Expr, out: list[ir.Stmt], pending: int) -> tuple[ir.Expr, int]:
+    def nested(self, expr: ir.Expr, out: list[ir.Stmt], pending: int, quiet: bool = False) -> tuple[ir.Expr, int]:
+        """An expression with the temporaries before it folded in; `quiet`: only those that change no cotangent."""
         taken = 0
         mapping: dict[str, ir.Expr] = {}
         in_text = {n for e in ir.walk(expr) if isinstance(e, ir.Verbatim | ir.Lambda) for n in ir.reads(e)}
         for name in reversed(list(ir.reads(expr))):
             last: Any = out[-1] if taken < pending and out else None
+            if quiet and last is not None and changes_cotangents(last.value):
+                break
             if last is not None and last.target == name and name not in mapping and name not in in_text:
                 out.pop()
                 taken += 1

@@ -23,6 +23,8 @@ class Linker:
         self.operands = operands
         self.target = target
         self.kept: dict[str, ir.Expr] = {}
+        # Where the statement writes into an operand, what is read of the operands is read before it.
+        self.overwrites = any(reverser.is_written_here(n) for arg in args.values() for n in self._names(arg))
 
     def linked(self, cotangent: Cotangent, code: Code) -> ir.Expr:
         """One cotangent; locals that it uses more than once are assigned in `code`."""
@@ -73,12 +75,24 @@ class Linker:
         kept, snapshot = self.forward(expr), self._snapshot(expr)
         if snapshot is not None:
             kept = ir.Call(ir.Static(snapshot, snapshot.__name__), (kept,))
-        return ir.Name(self.r.saver.kept(f"{self.target}_{name}", kept))
+        fresh = f"{self.target}_{name}"
+        if self.overwrites and not self._reads_result(expr):
+            return ir.Name(self.r.saver.before(self.r.names.unique(fresh), kept))
+        return ir.Name(self.r.saver.kept(fresh, kept))
+
+    def _reads_result(self, expr: ir.Expr) -> bool:
+        """Whether a local of the rule depends on the operation's result."""
+        forward, result = self.instance.forward, self.instance.text.result
+        return any(n == result or (n in forward and self._reads_result(forward[n])) for n in ir.reads(expr))
 
     def _snapshot(self, expr: ir.Expr) -> Any:
         """The copying function for a local that may be, or be a view of, an operand whose memory is written later."""
         if isinstance(expr, ir.Op):
             return None
+        if self.instance.text.result in ir.reads(expr):
+            snapshot = self.r.snapshot_for(self.target, self.r.sizes.get(self.target), after=True)
+            if snapshot is not None:
+                return snapshot
         args = [self.args[name] for name in ir.reads(expr) if name in self.args]
         names = [(n, self.r.spec.name_kinds.get(n)) for arg in args for n in self._names(arg)]
         return next(filter(None, (self.r.snapshot_for(n, kind) for n, kind in names)), None)
@@ -102,7 +116,7 @@ class Linker:
         return (arg.id, suffix, ir.substitute(expr, {of: arg}), False) if isinstance(arg, ir.Name) else None
 
     def forward(self, expr: ir.Expr) -> ir.Expr:
-        """An expression as the forward evaluates it right after the statement."""
+        """An expression as the forward evaluates it next to the statement."""
         if not isinstance(expr, ir.Name):
             return ir.rebuild(expr, self.forward)
         name = expr.id
@@ -112,7 +126,7 @@ class Linker:
             return self.local(name)
         arg = self.args[name]
         parts = arg if isinstance(arg, tuple) else (arg,)
-        if any(n == self.target for part in parts for n in ir.reads(part)):
+        if any(n == self.target or self.r.is_written_here(n) for part in parts for n in ir.reads(part)):
             return self.r.primal(arg)
         return ir.Seq("tuple", arg) if isinstance(arg, tuple) else arg
 

@@ -59,6 +59,8 @@ class Speller:
 
     def __call__(self, static: ir.Static) -> str:
         value, name = static.value, static.spelling
+        if not name.isidentifier():
+            name = re.sub(r"\W", "", name) + "_"  # of a lambda
         if isinstance(value, Pair):
             self.pairs[name] = value
             return name

@@ -20,7 +20,7 @@ import gast
 
 from adcompiler import ir
 from adcompiler.bars import Code
-from adcompiler.callees import Drain, Dynamic, PairCall, PlaceCall, Pull, RuleCall, Spread
+from adcompiler.callees import Drain, Dynamic, Into, PairCall, PlaceCall, Pull, RuleCall, Spread, WriteCall, in_place
 from adcompiler.decide import trusted
 from adcompiler.errors import DifferentiationError, TangentError
 from adcompiler.names import Names
@@ -29,7 +29,7 @@ from adcompiler.saving import exits_of
 from adcompiler.spec import Spec
 
 _REFUSAL = ir.Static(DifferentiationError, "DifferentiationError")
-_AT_RUN_TIME = (Dynamic, Spread, PlaceCall, Pull, Drain)
+_AT_RUN_TIME = (Dynamic, Spread, PlaceCall, Pull, Drain, Into, WriteCall)
 
 
 def try_that_passes(stmt: ir.Try, source: ir.Try, spec: Spec, names: Names) -> Code:
@@ -79,6 +79,8 @@ def _raised(name: str = "") -> ir.Opaque:
 def may_refuse(block: ir.Block, seen: frozenset[int] = frozenset()) -> bool:
     """Whether the forward of a block may find at run time that something has no derivative."""
     for stmt in ir.statements(block):
+        if (isinstance(stmt, ir.Store) and stmt.kinds is not None) or (isinstance(stmt, ir.Assign) and in_place(stmt)):
+            return True  # of an array, which may have to be told from another one
         for expr in ir.expressions(stmt):
             if not isinstance(expr, ir.Apply):
                 continue

@@ -9,15 +9,17 @@
     kinds        IR → IR with kinds and callees                       kinds, handling, unroll, environment, lattice,
                                                                       joins, shapeclasses, transfer, decide
       resolve    operation → callee and kind                          resolve, rulecalls, operations, functions, calls
-                   containers as wholes; what is written into; text   moves; places; textcalls
+                   containers as wholes; what is written into; text   moves; places, arraystores; textcalls
                    objects                                            objects, overloads, construct, newobjects
-    alias        IR → alias classes                                   alias, aliases
+    alias        IR → alias classes                                   alias, aliases, sharing
     activity     IR → which names carry derivatives                   activity, active, unfollowed, escape,
                                                                       handled, texts
+                   which memory is written into meanwhile             hot
     adjoint      IR → forward IR, backward IR, saved values           adjoint, protected, passing, writing, whiles,
-                                                                       reverse, structures, elements, tracking,
-                                                                       cotangents, bars, definite, saving, records,
-                                                                       gathers
+                                                                      reverse, dynamics, structures, elements,
+                                                                      tracking, cotangents, bars, definite, saving,
+                                                                      records, gathers
+                   arrays that are written into                       shadowing, arraywrites, overwritten
       inline     rule + kinds → one expression per cotangent          ruletext, instantiate, link
     simplify     backward IR → the same without idle copies           simplify
     fold         IR → IR with nested expressions                      fold
@@ -25,7 +27,7 @@
     release      backward IR → IR that consumes its records           release (single use only)
     emit         IR → gast → text                                     emit
     load         text → functions on the user's globals and cells     module
-    entry        guards → the function that a call goes through       entry
+    entry        guards → the function that a call goes through       entry, overlap
 
 `parse`, `lower` and `kinds` run for every function that is reached, before `alias` and what follows.
 """
@@ -45,9 +47,11 @@ from adcompiler.escape import ReboundLate
 from adcompiler.kinds import infer
 from adcompiler.lattice import Kind, Stream, can_be_active
 from adcompiler.module import Unit, load, units
+from adcompiler.ondevice import Needs
+from adcompiler.overlap import overlap_check
 from adcompiler.pair import Pair
-from adcompiler.program import Program, WritesPlaces, signature_of
-from adcompiler.runtime.bars import with_table
+from adcompiler.program import Program, signature_of
+from adcompiler.runtime.bars import checked, with_table
 from adcompiler.spec import Root, Spec
 
 # Compilation is rare and touches shared tables: one at a time.
@@ -64,6 +68,7 @@ class Request:
     single_use: bool = False
     inline: bool = True
     inner: bool = False  # called by compiled code, where wanted text has been made of what carries a derivative
+    over: bool = False  # what it is given and gives may be written into before its pullback runs
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,21 +92,28 @@ class Compiled:
     @property
     def alone(self) -> tuple[Any, Any]:
         """Forward and backward as they are called from outside: with a table of their own, if they need one."""
-        if not self.pair.table:
+        check = overlap_check(self)
+        if not self.pair.table and check is None:
             return self.forward, self.backward
-        where = [self.spec.params.index(name) for name in self.pair.active]
-        return with_table(self.forward, self.backward, where, self.program.escaped)
+        if not self.pair.table:
+            return checked(self.forward, check), self.backward
+        pair, keep = self.pair, self.program.escaped
+        return with_table(self.forward, self.backward, pair.collected, len(pair.active), keep, pair.seed, check)
 
 
-def specialised(request: Request, shared: frozenset[str] = frozenset()) -> tuple[Program, Spec]:
+def specialised(
+    request: Request, shared: frozenset[str] = frozenset(), flags: frozenset[str] = frozenset()
+) -> tuple[Program, Spec]:
     """The passes up to `kinds`, for the function and all that it calls.
 
-    `shared` are variables that functions capture, and that are rebound after these were made.
+    `shared` are variables that functions capture, and that are rebound after these were made; `flags` say what else is
+    known that the program needs.
     """
-    try:
-        return _specialised(request, Program(infer, request.inline, shared=shared))
-    except WritesPlaces:
-        return _specialised(request, Program(infer, request.inline, writes_places=True, shared=shared))
+    while True:
+        try:
+            return _specialised(request, Program(infer, request.inline, shared, **dict.fromkeys(flags, True)))
+        except Needs as needs:
+            flags |= {needs.flag}
 
 
 def _specialised(request: Request, program: Program) -> tuple[Program, Spec]:
@@ -132,17 +144,20 @@ def compile_request(request: Request) -> Compiled:
 def _paired(request: Request) -> tuple[Program, Spec, Pair]:
     """The passes up to `adjoint`; again, if a function is found to see a variable that is rebound later."""
     shared: frozenset[str] = frozenset()
+    flags: frozenset[str] = frozenset()
     while True:
-        program, spec = specialised(request, shared)
+        program, spec = specialised(request, shared, flags)
         mask = tuple(p in request.wanted and can_be_active(k) for p, k in zip(spec.params, spec.kinds, strict=True))
         if request.inner:
             spec.texts |= {p for p, on in zip(spec.params, mask, strict=True) if p in request.wanted and not on}
         try:
-            return program, spec, pair_of(spec, mask)
+            return program, spec, pair_of(spec, mask, over=request.over)
         except ReboundLate as late:
             if late.names <= shared:
                 raise late.refusal from None
             shared |= late.names
+        except Needs as needs:
+            flags |= {needs.flag}
 
 
 @contextlib.contextmanager

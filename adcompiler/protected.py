@@ -27,9 +27,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from adcompiler import ir
+from adcompiler.alias import alias
 from adcompiler.bars import Code, State
-from adcompiler.callees import PlaceCall
-from adcompiler.errors import UnsupportedSyntaxError, refuse
+from adcompiler.callees import PairCall, PlaceCall
+from adcompiler.dynamics import names_in
+from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
 from adcompiler.passing import try_that_passes, with_that_passes
 from adcompiler.reverse import Reverser
 from adcompiler.saving import Frame, Region, exits_of
@@ -91,22 +93,35 @@ class Protected(Reverser):
         """Whether a statement does no more than to give a temporary its value."""
         if not isinstance(stmt, ir.Assign) or stmt.target in self.saver.user_names:
             return False
+        if self.hot and any(id(stmt) in by for by in self.aliases.written.values()):
+            return False
         return not self.tracks or not isinstance(stmt.value, ir.Apply) or not may_store(stmt.value.callee)
 
     def check(self, stmt: ir.Stmt) -> None:
         """Refuse a call that may write and then raise, where the exception may be caught: half of it would be lost."""
-        if not self.tracks or not self.caught:
+        if not self.table or not self.caught:
             return
         for value in ir.expressions(stmt):
-            if isinstance(value, ir.Apply) and self.is_active(value) and not isinstance(value.callee, PlaceCall):
-                if may_store(value.callee) and not fills(value):
-                    raise refuse(
-                        UnsupportedSyntaxError,
-                        "a call that writes into containers or objects, where its exceptions are caught",
-                        stmt.origin,
-                        "What it wrote before an exception could not be followed.",
-                        "Do the writing outside of the `try` or `with`, or in the function itself.",
-                    )
+            if not isinstance(value, ir.Apply) or not self.is_active(value) or isinstance(value.callee, PlaceCall):
+                continue
+            stores = self.tracks and may_store(value.callee) and not fills(value)
+            if stores or self.writes_arrays(value):
+                what = "containers or objects" if stores else "arrays"
+                raise refuse(
+                    UnsupportedSyntaxError if stores else MutationError,
+                    f"a call that writes into {what}, where its exceptions are caught",
+                    stmt.origin,
+                    "What it wrote before an exception could not be followed.",
+                    "Do the writing outside of the `try` or `with`, or in the function itself.",
+                )
+
+    def writes_arrays(self, value: ir.Apply) -> bool:
+        """Whether a compiled function writes into arrays whose cotangents are in shadows."""
+        if not isinstance(value.callee, PairCall):
+            return False
+        callee = alias(value.callee.spec)
+        names = [n for i in callee.writes for n in names_in(value.args[i])]
+        return any(map(self.is_hot, names)) or (callee.writes_outside and self.spec.program.outside_hot)
 
     def _ends(self, block: ir.Block) -> Iterator[ir.Stmt]:
         """The statements of a sequence after which its marker may be set, in the order of the text."""

@@ -7,7 +7,8 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from adcompiler import ir
-from adcompiler.alias import alias
+from adcompiler.aliases import PLAIN, Memory
+from adcompiler.arraywrites import ELEMENTWISE
 from adcompiler.bars import Bar, Code, State
 from adcompiler.callees import (
     Build,
@@ -15,6 +16,7 @@ from adcompiler.callees import (
     Drain,
     Dynamic,
     Gathered,
+    InertCall,
     Load,
     Make,
     Move,
@@ -24,44 +26,85 @@ from adcompiler.callees import (
     Relay,
     RuleCall,
     Spread,
+    WriteCall,
+    in_place,
 )
-from adcompiler.cotangents import SNAPSHOT
-from adcompiler.errors import MutationError, NoRuleError, refuse
+from adcompiler.dynamics import Dynamics, names_in
+from adcompiler.errors import NoRuleError, refuse
+from adcompiler.hot import memory_of
 from adcompiler.instantiate import Filler, Instance
-from adcompiler.lattice import ListOf, is_plain, is_real, is_scalar, numeric, shape_of
+from adcompiler.lattice import ListOf, is_real, is_scalar, numeric, shape_of
 from adcompiler.link import Linker, sum_of
 from adcompiler.pair import Pair
 from adcompiler.rules.registry import key_name
 from adcompiler.ruletext import rule_text
-from adcompiler.runtime.dynamic import resolve, resolve_spread, resolve_value
+from adcompiler.runtime.shadows import check_unshared
 from adcompiler.runtime.shapes import real
-from adcompiler.runtime.tracked import resolve_caught, resolve_tracked
 from adcompiler.saving import Region
 from adcompiler.spec import Spec
 from adcompiler.transfer import as_dict
-from adcompiler.yields import Yields, starts
+from adcompiler.yields import starts
 
-_ELEMENTWISE = ("elementwise", "elementwise_real", "where")
+CHECK_APART = ir.Static(check_unshared, "check_unshared")
 
 
-class Reverser(Yields, ABC):
+class Reverser(Dynamics, ABC):
     """The reverse of assignments; `adjoint.Adjoint` adds control flow."""
 
     caught: int  # how many `try` and `with` around the statement at hand may catch its exceptions
 
     @abstractmethod
-    def pair_of(self, spec: Spec, mask: tuple[bool, ...]) -> Pair:
+    def pair_of(self, spec: Spec, mask: tuple[bool, ...], memory: Memory = PLAIN, over: bool = False) -> Pair:
         """The pair of a callee for its active parameters."""
+
+    def callee_pair(self, value: ir.Apply) -> Pair:
+        mask = tuple(self.is_active(a) for a in value.args)
+        memory = memory_of(self.aliases, self.hot, self.stmt, value)
+        return self.pair_of(value.callee.spec, mask, memory, self.is_overwritten(value))
+
+    def gives_hot(self, value: Any) -> bool:
+        return isinstance(value, ir.Apply) and isinstance(value.callee, PairCall) and self.callee_pair(value).hot
+
+    def is_overwritten(self, value: ir.Apply) -> bool:
+        """Whether what a function is given or gives may be written into before its pullback runs."""
+        names = [(n, k, False) for a, k in zip(value.args, value.kinds, strict=True) for n in names_in(a)]
+        if isinstance(self.stmt, ir.Assign):
+            names.append((self.stmt.target, self.stmt.kind, True))
+        return self.outside_written or any(
+            not is_scalar(kind) and self.may_be_written(name, after) for name, kind, after in names
+        )
 
     # --- assignments ------------------------------------------------------------------------------------
 
     def stmt_Assign(self, stmt: ir.Assign, state: State, region: Region) -> tuple[Code, Code, State]:
+        written = self.updated(stmt, state) or self.written_out(stmt, state)
+        if written is not None:
+            return written
+        if isinstance(stmt.value, ir.Apply) and isinstance(stmt.value.callee, WriteCall):
+            callee = stmt.value.callee
+            return self.by_runtime(stmt, callee.write, stmt.value.args, state, callee.operands)
+        if self.passes_hot(stmt):
+            assert isinstance(stmt.value, ir.Apply)
+            checked = ir.Call(
+                CHECK_APART, (ir.Name(stmt.target), *(a for a in stmt.value.args if isinstance(a, ir.Name)))
+            )
+            return [stmt, ir.Do(checked, stmt.origin)], self.defined(stmt, state), state
+        defined = self.defined(stmt, state)
         tracked = self.tracked(stmt, state)
         if tracked is not None:
-            return tracked
+            return tracked[0], defined + tracked[1], tracked[2]
         released = self.released(stmt, state)
         forward, code, state = self.assigned(stmt, state)
-        return forward, released + code, state
+        if in_place(stmt) and forward:  # what a called rule gives is another array
+            forward = self.put_back(forward, ir.Name(stmt.target), stmt)
+        return forward, defined + released + code, state
+
+    def passes_hot(self, stmt: ir.Assign) -> bool:
+        """Whether a function without derivative may give an array back that is written into."""
+        if not isinstance(stmt.value, ir.Apply) or not isinstance(stmt.value.spelled, ir.Call):
+            return False
+        passes = isinstance(stmt.value.callee, InertCall) and stmt.value.callee.passes
+        return passes and stmt.value.callee.declared is not None and self.is_hot(stmt.target, after=True)
 
     def reverse_call(self, stmt: ir.Assign, state: State, code: Code) -> Code:
         assert isinstance(stmt.value, ir.Apply)
@@ -72,6 +115,8 @@ class Reverser(Yields, ABC):
     def assigned(self, stmt: ir.Assign, state: State) -> tuple[Code, Code, State]:
         """The reverse of an assignment whose target has a cotangent of its own."""
         bar = self.take(stmt.target, state)
+        if bar is None and self.may_write(stmt.value) and self.is_active(stmt.value):
+            return self.watched(stmt, stmt.value), [], state
         if bar is None or not self.is_active(stmt.value):
             return [stmt], [], state
         if isinstance(stmt.value, ir.Apply) and isinstance(stmt.value.callee, Gathered):
@@ -177,7 +222,7 @@ class Reverser(Yields, ABC):
         params = tuple(rule.signature.parameters)
         wanted = tuple(p for p, a in zip(params, value.args, strict=True) if self.is_active(a))
         operands = as_dict(params, value.kinds)
-        lazy = bar.lazy and text is not None and rule.kind in _ELEMENTWISE
+        lazy = bar.lazy and text is not None and rule.kind in ELEMENTWISE
         lazy = lazy and all(shape_of(operands[p]) == shape_of(value.kind) is not None for p in wanted)
         if bar.lazy and not lazy:
             code.append(self.materialise(target, after=True))
@@ -261,105 +306,14 @@ class Reverser(Yields, ABC):
         func = ir.Static(callee.key, spelling)
         return self.resolved(stmt, func, positional, keywords, None, state, code)
 
-    # --- known at run time ------------------------------------------------------------------------------
-
-    def dynamic(self, stmt: ir.Assign, value: ir.Apply, state: State, code: Code) -> Code:
-        """An operation whose operands' types are known only at run time."""
-        callee = value.callee
-        args, keywords = list(value.args), []
-        if callee.keywords:
-            n = len(args) - len(callee.keywords)
-            keywords = list(zip(callee.keywords, args[n:], strict=True))
-            args = args[:n]
-        owner = None
-        if callee.key is None:
-            func, args = args[0], args[1:]
-            owner = func
-        elif isinstance(callee.key, str):
-            owner, args = args[0], args[1:]
-            func = ir.Attr(owner, callee.key)
-        else:
-            func = ir.Static(callee.key, callee.key.__name__)
-        known = callee.pure or isinstance(func, ir.Static)
-        return self.resolved(stmt, func, args, keywords, owner, state, code, known)
-
-    def resolved(
-        self,
-        stmt: ir.Assign,
-        func: ir.Expr,
-        args: list[Any],
-        keywords: list[Any],
-        owner: Any,
-        state: State,
-        code: Code,
-        known: bool = True,
-    ) -> Code:
-        """`call = resolve(f, ...)`, `y, saved = call.forward(...)`; in the reverse `call.backward(saved, y_bar)`."""
-        wanted = [owner, *args, *(v for _, v in keywords)]
-        on = tuple(w is not None and self.is_active(w) for w in wanted)
-        names = [w.id if o and isinstance(w, ir.Name) else None for w, o in zip(wanted, on, strict=True)]
-        args = [self.kept_operand(stmt, a, known) for a in args]
-        keywords = [(k, self.kept_operand(stmt, v, known)) for k, v in keywords]
-        call, saved = self.names.fresh("call"), self.names.fresh("saved")
-        self.saver.mark(call)
-        self.saver.mark(saved)
-        flags = ir.Seq("tuple", tuple(map(ir.Const, on)))
-        finder = resolve_value if owner is func and on[0] else resolve
-        if self.tracks:
-            finder = resolve_caught if self.caught else resolve_tracked
-        find = ir.Call(ir.Static(finder, finder.__name__), (flags, func, *args), tuple(keywords))
-        forward: Code = [ir.Assign(call, find, stmt.origin)]
-        run = ir.Call(ir.Attr(ir.Name(call), "forward"), tuple(args), tuple(keywords))
-        forward.append(ir.Unpack(ir.Targets((stmt.target, saved)), run, stmt.origin))
-        table = (ir.Name(self.table),) if self.tracks else ()
-        back = ir.Call(ir.Attr(ir.Name(call), "backward"), (ir.Name(saved), ir.Name(self.bar(stmt.target)), *table))
-        self.distribute(names, [True] * len(names), back, state, code)
-        return forward
-
-    def spread(self, stmt: ir.Assign, value: ir.Apply, state: State, code: Code) -> Code:
-        """`f(*xs)`: as a call that is resolved at run time, of the items that there are."""
-        assert isinstance(value.spelled, ir.Call)
-        call, saved = self.names.fresh("call"), self.names.fresh("saved")
-        self.saver.mark(call)
-        self.saver.mark(saved)
-        (whole,) = value.args
-        flags = ir.Seq("tuple", (ir.Const(False), ir.Const(True)))
-        find = ir.Call(ir.Static(resolve_spread, "resolve_spread"), (flags, value.spelled.func, whole))
-        run = ir.Call(ir.Attr(ir.Name(call), "forward"), (whole,))
-        back = ir.Call(ir.Attr(ir.Name(call), "backward"), (ir.Name(saved), ir.Name(self.bar(stmt.target))))
-        self.distribute([None, whole.id], [True, True], back, state, code)
-        return [ir.Assign(call, find, stmt.origin), ir.Unpack(ir.Targets((stmt.target, saved)), run, stmt.origin)]
-
-    def kept_operand(self, stmt: ir.Assign, arg: Any, known: bool) -> Any:
-        """An operand that a called rule may keep: what is written later is passed as a copy."""
-        if isinstance(arg, ir.Global) and self.outside_written:
-            return ir.Call(SNAPSHOT, (arg,))
-        if not isinstance(arg, ir.Name) or is_scalar(self.sizes.get(arg.id)):
-            return arg
-        if self.tracks and not is_plain(self.spec.name_kinds.get(arg.id)):
-            return arg  # `resolve_tracked` keeps it as it is now
-        if not self.aliases.written_by_others(stmt, arg.id):
-            return arg
-        if not known:
-            shown = self.spec.function.shown(arg.id)
-            raise refuse(
-                MutationError,
-                f"{shown} is passed here to a function that is only known at run time, and is written in place",
-                stmt.origin,
-                "What the function keeps of it could not be protected.",
-                "Pass a copy.",
-            )
-        return ir.Call(SNAPSHOT, (arg,))
-
     # --- calls of the user's functions ------------------------------------------------------------------
 
     def pair_call(self, stmt: ir.Assign, value: ir.Apply, state: State, code: Code) -> Code:
         """A call of a compiled function: the callee's pair."""
-        mask = tuple(self.is_active(a) for a in value.args)
-        pair = self.pair_of(value.callee.spec, mask)
+        pair = self.callee_pair(value)
         saved = self.names.fresh("saved")
         self.saver.mark(saved)
-        run = ir.Call(ir.Static(pair, pair.forward_name), self.passed(value))
+        run = ir.Call(ir.Static(pair, pair.forward_name), value.args)
         forward: Code = self.looked_up(value)
         forward += [ir.Unpack(ir.Targets((stmt.target, saved)), run, stmt.origin)]
         table = (ir.Name(self.table),) if pair.table else ()
@@ -392,15 +346,3 @@ class Reverser(Yields, ABC):
             return []
         unsure = func.id not in bound and func.id in self.saver.user_names
         return [ir.Do(func, self.stmt.origin)] if unsure else []
-
-    def passed(self, value: ir.Apply) -> tuple[ir.Expr, ...]:
-        """The arguments of a compiled callee, which may keep them: what is written later is passed as a copy."""
-        out: list[ir.Expr] = []
-        callee = alias(value.callee.spec)
-        for i, (arg, kind) in enumerate(zip(value.args, value.kinds, strict=True)):
-            if self.tracks and not is_plain(kind):
-                pass  # the callee keeps what it needs as it is then
-            elif i not in callee.writes and isinstance(arg, ir.Name) and self.snapshot_for(arg.id, kind) is not None:
-                arg = ir.Call(SNAPSHOT, (arg,))
-            out.append(arg)
-        return tuple(out)

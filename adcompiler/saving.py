@@ -25,6 +25,7 @@ class Region:
     exits: dict[int, int]
     saved: dict[str, None] = field(default_factory=dict)
     unset: dict[str, Any] = field(default_factory=dict)
+    windows: dict[str, ir.Assign] = field(default_factory=dict)  # of shadows, by what is saved of where they lie
     trace: str = ""
     marker: str | None = None
     open: bool = False  # its record may be built after any statement (see `protected`)
@@ -50,6 +51,7 @@ class Frame:
     kept: dict[int, list[ir.Stmt]] = field(default_factory=dict)
     late: dict[int, list[ir.Stmt]] = field(default_factory=dict)
     marks: dict[int, ir.Stmt] = field(default_factory=dict)
+    views: dict[Any, ir.Assign] = field(default_factory=dict)  # windows that are parts of others, in the reverse
 
     def noted(self) -> tuple[Any, ...]:
         """What has been noted so far, to be restored after a dry run."""
@@ -102,8 +104,7 @@ class Saver:
             expr: ir.Expr = ir.Name(name)
             if snapshot is not None:
                 expr = ir.Call(ir.Static(snapshot, snapshot.__name__), (expr,))
-            copy = self.names.fresh(name + "_")
-            return self.after(copy, expr) if after else self.before(copy, expr)
+            return self.copied(name + "_", expr, after)
         frame = self.home(name)
         direct = self.is_here(frame)
         if self._keeps(name, frame, after and direct):
@@ -126,6 +127,16 @@ class Saver:
         frame.late.setdefault(frame.index + 1, []).append(ir.Assign(name, expr))
         self.mark(name)
         return name
+
+    def copied(self, stem: str, expr: ir.Expr, after: bool) -> str:
+        """Save what a function of the runtime makes of a value right before or after the statement at hand, once."""
+        frame = self.frames[-1]
+        there = frame.late.get(frame.index + 1, []) if after else frame.kept.get(frame.index, [])
+        for stmt in there:
+            if isinstance(stmt, ir.Assign) and _is_same_call(stmt.value, expr):
+                return stmt.target
+        copy = self.names.fresh(stem)
+        return self.after(copy, expr) if after else self.before(copy, expr)
 
     def before(self, name: str, expr: ir.Expr) -> str:
         """Save, under a new name, something that is read right before the statement at hand."""
@@ -208,6 +219,13 @@ class Saver:
     def _always_reached(self, frame: Frame, at: int) -> bool:
         """Whether every record of the region is built after the `at`-th statement of the frame's block."""
         return frame.top and not frame.region.open and not exits_of(frame.block[:at], frame.region.loop is None)
+
+
+def _is_same_call(a: ir.Expr, b: ir.Expr) -> bool:
+    """Whether two expressions are calls of one function of the runtime with equal arguments."""
+    if not isinstance(a, ir.Call) or not isinstance(b, ir.Call) or a.args != b.args:
+        return False
+    return isinstance(a.func, ir.Static) and isinstance(b.func, ir.Static) and a.func.value is b.func.value
 
 
 def with_copies(frame: Frame, outs: list[list[ir.Stmt]]) -> list[ir.Stmt]:

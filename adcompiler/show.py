@@ -30,6 +30,7 @@ from adcompiler.callees import (
     Dynamic,
     Gathered,
     InertCall,
+    Into,
     Iteration,
     Load,
     Make,
@@ -42,6 +43,7 @@ from adcompiler.callees import (
     Relay,
     RuleCall,
     Spread,
+    WriteCall,
 )
 from adcompiler.emit import Emitter, to_source
 from adcompiler.lattice import (
@@ -185,6 +187,8 @@ def _except(handler: ir.Handler) -> str:
 
 def _note(stmt: Any) -> str:
     """The kind of a statement's value, and how the operation is differentiated."""
+    if isinstance(stmt, ir.Store) and stmt.kinds is not None:
+        return "a write"
     known = "" if getattr(stmt, "kind", None) is None else kind(stmt.kind)
     value = stmt.iterable if isinstance(stmt, ir.For) else getattr(stmt, "value", None)
     how = callee(value.callee) if isinstance(value, ir.Apply) else ""
@@ -192,8 +196,12 @@ def _note(stmt: Any) -> str:
 
 
 def passes_on(stmt: Any, active: Active) -> bool:
-    """Whether a statement makes something that carries a derivative."""
+    """Whether a statement makes something that carries a derivative, or writes into it."""
     value = stmt.iterable if isinstance(stmt, ir.For) else getattr(stmt, "value", None)
+    if isinstance(stmt, ir.Store) and stmt.kinds is not None:
+        return is_active(stmt.place.value, active) or is_active(value, active)
+    if isinstance(value, ir.Apply) and isinstance(value.callee, WriteCall):
+        return is_active(value, active)
     if not isinstance(value, ir.Expr) or not can_be_active(getattr(stmt, "kind", None)):
         return False
     return is_active(value, active)
@@ -303,6 +311,8 @@ def _operand(found: Dynamic) -> str:
     return "the function" if found.key is None else "the types of the operands"
 
 
+WRITTEN = "its cotangent is taken from the shadow of the array's memory"
+
 WORDS: dict[type, Words] = {
     RuleCall: Words(lambda found: f"by the rule {found.rule.name}", "rule", _by_rule),
     PairCall: Words(lambda found: f"by the pair of {found.spec.name.strip('_')}", "recursion", _by_source),
@@ -316,6 +326,8 @@ WORDS: dict[type, Words] = {
         lambda found: f"a place: {found.operation.name}", "place",
         lambda found: f"cotangents of what is {'written' if found.operation.stores else 'read'} are kept by identity",
     ),
+    WriteCall: Words(lambda found: f"a write: {found.write.name}", "write", lambda _: WRITTEN),
+    Into: Words(lambda found: f"a write: {callee(found.inner.callee)}", "write", lambda _: WRITTEN),
     Build: _words("a display", "display", "each item gets its part of the cotangent"),
     Make: _words("a new object", "display", "each field gets its part of the cotangent"),
     Gathered: _words("collected", "display", "each item that was collected gets its part of the cotangent"),

@@ -65,6 +65,7 @@ class Spec:
     cells: dict[str, Any]
     program: Program
     aliases: Any = None
+    merged: Any = None  # those where arguments may share memory
     body: ir.Block = ()
     result: Kind | None = None
     round: int = 0
@@ -72,9 +73,10 @@ class Spec:
     settled: bool = False
     quiet: bool | None = None
     named: dict[Any, tuple[dict[str, str], ir.Stmt, ir.Stmt]] = field(default_factory=dict)
-    pairs: dict[tuple[tuple[bool, ...], bool], Any] = field(default_factory=dict)
+    pairs: dict[tuple[Any, ...], Any] = field(default_factory=dict)
     texts: set[str] = field(default_factory=set)  # parameters that may be text made of active values
     written_out: dict[Any, ir.Block] = field(default_factory=dict)
+    stores: dict[int, ir.Block] = field(default_factory=dict)  # `a[i] op= v` as what Python does, by statement
     names: Names = field(default_factory=Names)
     name_kinds: dict[str, Kind | None] = field(default_factory=dict)
 

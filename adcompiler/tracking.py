@@ -13,31 +13,23 @@ from typing import Any
 from adcompiler import ir
 from adcompiler.bars import Bar, Code, State
 from adcompiler.callees import Build, Copied, Drain, Dynamic, Make, Move, PairCall, PlaceCall, RuleCall
-from adcompiler.cotangents import ACCUMULATE, LEN, Cotangents
+from adcompiler.cotangents import ACCUMULATE, LEN
 from adcompiler.lattice import Heap, Kind, Observed, Unknown, class_of, is_plain
+from adcompiler.pair import Pair
 from adcompiler.places import is_mutable
 from adcompiler.quiet import is_quiet
-from adcompiler.runtime.held import hold, hold_made
+from adcompiler.runtime.held import hold_made
 from adcompiler.runtime.moved import first_of
+from adcompiler.shadowing import HOLD, Shadowing
 from adcompiler.spec import ANY
 
-HOLD = ir.Static(hold, "hold")
 HOLD_MADE = ir.Static(hold_made, "hold_made")
 
 
-class Tracking(Cotangents):
-    """Adds the table to `Cotangents`."""
+class Tracking(Shadowing):
+    """Adds containers and objects to what is in the table."""
 
-    table = ""
-
-    @property
-    def tracks(self) -> bool:
-        """Whether the pair at hand has the table."""
-        return bool(self.table)
-
-    def at_table(self, method: str, *args: ir.Expr) -> ir.Expr:
-        """A call of a method of the table."""
-        return ir.Call(ir.Attr(ir.Name(self.table), method), args)
+    tracks = False  # whether the pair at hand follows them by identity
 
     def itself(self, name: str) -> ir.Expr:
         """A container as the reverse reads it: the object itself, never a copy."""
@@ -45,6 +37,8 @@ class Tracking(Cotangents):
 
     def held(self, name: str, kind: Kind | None) -> ir.Expr:
         """A container with what it holds now: the object itself, if only numbers and arrays are in it."""
+        if self.is_hot(name):
+            return self.held_arrays(name)
         simple = isinstance(kind, Observed) and not self.spec.program.escaped
         if isinstance(kind, Heap):
             content = self.spec.program.content(kind, ANY)
@@ -87,7 +81,11 @@ class Tracking(Cotangents):
     def tracked(self, stmt: ir.Assign, state: State) -> tuple[Code, Code, State] | None:
         """The reverse of a statement that involves the table whatever reaches its target; None for all others."""
         value = stmt.value
-        if not self.tracks or not isinstance(value, ir.Apply) or not self.is_active(value):
+        if not self.table or not isinstance(value, ir.Apply) or not self.is_active(value):
+            return None
+        if isinstance(value.callee, PairCall) and self.callee_pair(value).shared:
+            return self.tracked_call(stmt, state)
+        if not self.tracks:
             return None
         match value.callee:
             case PlaceCall():
@@ -104,6 +102,10 @@ class Tracking(Cotangents):
         self.seed(stmt, state, code)
         forward = self.reverse_call(stmt, state, code)
         return forward, code, state
+
+    def callee_pair(self, value: ir.Apply) -> Pair:
+        """The pair of the function that a call is of; `reverse` knows them."""
+        raise NotImplementedError
 
     def reverse_call(self, stmt: ir.Assign, state: State, code: Code) -> Code:
         """The reverse of a call; `reverse` knows the callees."""

@@ -34,6 +34,7 @@ class Variants:
         inline: bool = True,
         ruled: Callable[..., Any] | None = None,
         inner: bool = False,
+        over: bool = False,
     ) -> None:
         self.function = function
         self.plan = plan
@@ -42,6 +43,7 @@ class Variants:
         self.inline = inline
         self.ruled = ruled
         self.inner = inner
+        self.over = over
         self.signature = inspect.signature(function, follow_wrapped=False)
         self.code, self.defaults, self.kwdefaults = _body(function)
         self.first: Callable[..., Any] = self.miss
@@ -90,7 +92,8 @@ class Variants:
         except DifferentiationError as error:
             locate(error, definition_of(self.function))
             raise
-        return compile_request(Request(self.function, arguments, wanted, self.single_use, self.inline, self.inner))
+        how = self.single_use, self.inline, self.inner, self.over
+        return compile_request(Request(self.function, arguments, wanted, *how))
 
     def bound(self, args: Any, kwargs: Any) -> dict[str, Any]:
         """Parameter → value, as Python binds them (Python's own TypeError if they do not fit)."""

@@ -61,14 +61,18 @@ def direction(value: Any, rng: np.random.Generator, imaginary: bool) -> Any:
 
 
 def moved(value: Any, v: Any, step: float) -> Any:
-    """``value + step * v``, entry by entry."""
+    """``value + step * v``, entry by entry; an array has the layout of the one in `value`, which code may depend on."""
     if v is None:
         return value
     children = entries(value)
     if children is not None:
         return replaced(value, {key: moved(child, part(v, key), step) for key, child in children.items()})
     result = value + step * v
-    return np.asarray(result) if isinstance(value, np.ndarray) else type(value)(result)
+    if not isinstance(value, np.ndarray):
+        return type(value)(result)
+    made = np.empty_like(value, dtype=np.result_type(result))
+    made[...] = result
+    return made
 
 
 def magnitude(value: Any) -> float:

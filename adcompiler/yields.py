@@ -18,6 +18,8 @@ from dataclasses import replace
 from typing import Any
 
 from adcompiler import ir
+from adcompiler.aliases import PLAIN, Memory
+from adcompiler.arraywrites import ArrayWrites
 from adcompiler.bars import Code, State
 from adcompiler.callees import PairCall
 from adcompiler.cotangents import is_there
@@ -26,7 +28,6 @@ from adcompiler.pair import Pair
 from adcompiler.runtime import streams
 from adcompiler.runtime.containers import real_part
 from adcompiler.spec import Spec
-from adcompiler.structures import Structures
 
 STARTED = ir.Static(streams.started, "started")
 NUMBERED = ir.Static(streams.numbered, "numbered")
@@ -37,13 +38,13 @@ def starts(value: ir.Expr) -> bool:
     return isinstance(value, ir.Apply) and isinstance(value.callee, PairCall) and value.callee.spec.function.generator
 
 
-class Yields(Structures):
+class Yields(ArrayWrites):
     """Adds generators to the reverse."""
 
     pair: Pair
 
     @abstractmethod
-    def pair_of(self, spec: Spec, mask: tuple[bool, ...]) -> Pair:
+    def pair_of(self, spec: Spec, mask: tuple[bool, ...], memory: Memory = PLAIN, over: bool = False) -> Pair:
         """The pair of a callee for its active parameters."""
 
     @abstractmethod
@@ -73,7 +74,7 @@ class Yields(Structures):
     def started(self, stmt: ir.Assign, state: State) -> tuple[Code, Code, State]:
         """The call of a generator function."""
         value: Any = stmt.value
-        pair = self.pair_of(value.callee.spec, tuple(self.is_active(a) for a in value.args))
+        pair = self.callee_pair(value)
         run = self.names.fresh("run")
         self.saver.mark(run)
         call = ir.Call(STARTED, (ir.Static(pair, pair.forward_name), *value.args))
