@@ -137,6 +137,11 @@ def summed(value):
     return np.sum(weights * np.real(entries)) + np.sum(weights * weights * np.imag(entries))
 
 
-# Written into in place; the other way to say it is np.where or take_along_axis.
-REFUSED = {"put_along_axis": lambda x: np.put_along_axis(x, np.array([1]), 2.0, 0)}
-USES = _uses()
+def _put_along_axis(x):
+    """The array that is written into, with elements of the argument itself."""
+    y = wide(x) * 1.0
+    np.put_along_axis(y, np.array([[1], [0]])[: len(y)], x[:2, None] * 3.0, 1)
+    return y
+
+
+USES = {**_uses(), "put_along_axis": _put_along_axis}

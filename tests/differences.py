@@ -100,7 +100,7 @@ def _gradient(value: Any, output: Callable[[Any], float]) -> Any:
 
 def _array_gradient(array: np.ndarray, output: Callable[[Any], float]) -> np.ndarray:
     def at(index: Any, step: complex) -> float:
-        moved = array.copy()
+        moved = array.copy(order="K")
         moved[index] += step
         return output(moved)
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from adcompiler import show
+from adcompiler import ir, show
+from adcompiler.activity import activity
+from adcompiler.alias import alias
 from adcompiler.dump import dump
 from adcompiler.pipeline import Request, compile_request, specialised
 from adcompiler.program import signature_of
@@ -70,3 +72,20 @@ def backward(f: Any, *args: Any, wrt: Any = None, name: str = "fold") -> list[st
 def saved(f: Any, *args: Any, wrt: tuple[str, ...]) -> tuple[str, ...]:
     """The names that the forward saves."""
     return tuple(compiled(f, *args, wrt=wrt).pair.saved)
+
+
+def activities(f: Any, *args: Any, wrt: tuple[str, ...]) -> dict[str, tuple[Any, Any]]:
+    """Function → its specialisation and activity, of a function and of all that it calls with something active."""
+    made = compiled(f, *args, wrt=wrt)
+    specs = {id(spec): spec for spec in made.program.specs.values()}
+    found = {specs[key].name: (specs[key], one) for (key, mask, _), one in made.program.activities.items() if any(mask)}
+    return {**found, f.__name__: (made.spec, activity(made.spec, made.pair.mask, made.pair.memory))}
+
+
+def hot(f: Any, *args: Any, wrt: tuple[str, ...] = ("x",)) -> set[str]:
+    """The names of a function, as the user wrote them, that refer to memory which is hot."""
+    spec, found = activities(f, *args, wrt=wrt)[f.__name__]
+    aliases = alias(spec)
+    at = [pair for stmt in ir.statements(spec.body) for pair in (aliases.before.get(id(stmt)) or {}).items()]
+    users = spec.function.locals | set(spec.params)
+    return {name for name, node in at if name in users and aliases.find(node) in found.hot}

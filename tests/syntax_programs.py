@@ -12,7 +12,7 @@ import textwrap
 
 import numpy as np
 
-from adcompiler.errors import MutationError, UnsupportedSyntaxError
+from adcompiler.errors import UnsupportedSyntaxError
 
 A = np.array([1.5, 0.5, 2.0])
 PROGRAMS = {}
@@ -524,11 +524,15 @@ def subscript_stored(x):
     return d["a"]
 
 
-@refused("`Subscript` of an array, stored", "np.where", kind=MutationError)
+@yes("`Subscript` of an array, stored")
 def array_stored(x):
-    y = np.zeros(3)
-    y[0] = x[0]  # refused
-    return y[0]
+    y = np.zeros((2, 3))
+    v = y[1]
+    y[1] = x * x
+    v[[0, 2]] = x[1:] * v[1]
+    y[0, ::2] = x[0]
+    y[y > 1.0] *= x[2]
+    return y
 
 
 @yes("`Starred`")

@@ -86,6 +86,16 @@ def test_dump_gives_the_gradient(tmp_path):
         assert expected == pytest.approx(back(1.0)[key])
 
 
+def test_backward_of_a_write_is_what_the_snippet_prints(tmp_path, capsys):
+    """The part of the text that is shown under the snippet of the section on writes."""
+    section = READMES[0].read_text(encoding="utf-8").partition("## Writing into arrays")[2]
+    (shown,) = re.findall(r"^```text\n(.*?)^```$", section.partition("\n## ")[0], re.DOTALL | re.MULTILINE)
+    file = tmp_path / "writes.py"
+    file.write_text(SNIPPET.search(section)[1], encoding="utf-8")
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), {"__name__": "writes"})
+    assert shown in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("path", READMES, ids=lambda path: path.parent.name)
 def test_links_and_files_exist(path):
     """Links lead somewhere."""

@@ -207,21 +207,105 @@ def sum_of_tuples(x):
 
 
 @refused(MutationError, "with out=", "Let it return a new array.")
-def result_argument(x):
-    y = np.empty(3)
-    np.floor(x, out=y)  # refused
+def result_arguments(x):
+    y, z = np.empty(3), np.empty(3)
+    np.modf(x, out=(y, z))  # refused
     return y * x
 
 
 # --- memory -----------------------------------------------------------------------------------------------
 
 
-@refused(MutationError, "is changed in place", "y = y + v")
-def changed_view(x):
+@refused(MutationError, "at() in place", "y[index] = np.multiply(y[index], ...)")
+def multiplied_at(x):
     y = x * 2.0
-    row = y[1:]
-    row += 1.0  # refused
+    np.multiply.at(y, [0, 0], x[:2])  # refused
+    return y
+
+
+@refused(NoRuleError, "numpy.put is not differentiated", "Write by an index", X, 0)
+def put_into_what_is_known_at_run_time(x, i):
+    y = [x * 2.0, (1.0, 2.0)][i]
+    np.put(y, [0], x[1])  # refused
     return np.sum(y)
+
+
+@refused(NoRuleError, "sort is not differentiated", "y[...] = np.sort(y)", X, 0)
+def sorted_at_run_time(x, i):
+    y = [x * 2.0, [1.0, 2.0]][i]
+    y.sort()  # refused
+    return y
+
+
+@refused(MutationError, "partition() in place", "y.sort()")
+def partitioned_in_place(x):
+    y = x * 2.0
+    y.partition(1)  # refused
+    return y
+
+
+@refused(MutationError, "shares memory with the array", "Write a copy")
+def overlapping_at_another_stride(x):
+    y = np.concatenate([x, x])
+    y[::2] = y[:3]  # refused
+    return y
+
+
+@refused(MutationError, "read with another dtype", "astype()")
+def punned_view(x):
+    y = np.zeros(3)
+    y.view(np.float32)[0] = x[0]  # refused
+    return np.sum(y)
+
+
+@refused(MutationError, "an array of object", "dtype=float")
+def written_into_objects(x):
+    y = np.empty(3, dtype=object)
+    y[0] = x[0]  # refused
+    return y[0]
+
+
+@refused(MutationError, "a generator writes into an array", "Collect the values in a list")
+def filled_by_a_generator(x):
+    return [np.sum(y) for y in filling(np.zeros(3), x[0])]
+
+
+def filling(y, v):
+    for i in range(3):
+        y[i] = v * i  # refused
+        yield y
+
+
+def put_first(y, v):
+    y[0] = v
+
+
+@refused(MutationError, "a call that writes into arrays, where its exceptions are caught", "outside of the `try`")
+def written_where_exceptions_are_caught(x):
+    y = x * 2.0
+    try:
+        put_first(y, x[1])  # refused
+    except IndexError:
+        pass
+    return y
+
+
+def put_last(y, v):
+    y[-1] = v
+
+
+@refused(MutationError, "is only known at run time, and writes", "call it by its own name", X, 1)
+def written_by_what_is_known_at_run_time(x, i):
+    y = x * 2.0
+    f = [put_first, put_last][i]
+    f(y, x[1])  # refused
+    return y
+
+
+@refused(MutationError, "x and y share memory", "Pass a copy", X, X)  # refused
+def arguments_that_share_memory(x, y):
+    x[0] = y[1]
+    return x * y
 
 
 @pytest.mark.parametrize("name", CASES)

@@ -246,3 +246,21 @@ def ended_by_finally(x):
 def test_a_finally_that_always_leaves(program, slope):
     """What a `try` bound goes where the `break` or `continue` of its `finally` leads."""
     assert gradient(program)(1.5) == slope
+
+
+def only_raises(x):
+    raise ValueError(x)
+
+
+def stored_where_nothing_comes_back(x):
+    held = {"a": x}
+    try:
+        held["a"] = only_raises(x)
+    except ValueError:
+        pass
+    return held["a"] * x
+
+
+def test_a_store_that_never_happens():
+    """What would be stored is never there."""
+    check(stored_where_nothing_comes_back, 0.7)

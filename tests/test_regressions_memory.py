@@ -7,8 +7,8 @@ import types
 import numpy as np
 import pytest
 
-from adcompiler import DifferentiationError, MutationError, gradient, pullback, rrule
-from tests.promises import WRITTEN_OUT, check, check_refused
+from adcompiler import DifferentiationError, gradient, pullback, rrule
+from tests.promises import WRITTEN_OUT, check
 
 X = np.array([0.3, -0.7, 1.2])
 
@@ -589,21 +589,21 @@ def test_writes_into_memory_with_a_derivative(program):
 
 def stored_by_element(x):
     y = np.zeros(3)
-    y[0] = x[1]  # refused
+    y[0] = x[1]
     return np.sum(y)
 
 
 def increased_under_another_name(x):
     y = x * 1.0
     z = y
-    y += x  # refused
+    y += x
     return np.sum(z)
 
 
 @programs(stored_by_element, increased_under_another_name)
-def test_writes_that_are_refused(program):
-    """A write to an array that carries a derivative names the line of the write."""
-    check_refused(MutationError, program, X)
+def test_writes_to_arrays_that_carry_derivatives(program):
+    """An element, and an array that has another name."""
+    check(program, X)
 
 
 # In-place sums that are only another way to bind

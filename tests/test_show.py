@@ -7,6 +7,7 @@ import pytest
 
 from adcompiler import callees, lattice, show
 from adcompiler.cli import main
+from tests.stages import marked
 
 # Parts of callees and what loops run over.
 PARTS = {callees.Field, callees.Over, callees.Zipped, callees.Enumerated, callees.Backwards, callees.Counting}
@@ -41,6 +42,7 @@ PROGRAMS = """
 import copy
 import functools
 import itertools
+import numpy as np
 
 
 class Point:
@@ -68,6 +70,14 @@ def scaled(x, k):
     return x * k
 
 
+def writes(x):
+    y = np.zeros(3)
+    y[0] = x
+    np.copyto(y[1:], y[0] * x)
+    np.exp(y, out=y)
+    return np.sum(y)
+
+
 def generators(x):
     it = items(x)
     first = next(it)
@@ -77,7 +87,12 @@ def generators(x):
 
 @pytest.mark.parametrize(
     ("name", "categories"),
-    [("places", ["place", "recursion"]), ("methods", ["display", "moved"]), ("generators", ["generator"])],
+    [
+        ("places", ["place", "recursion"]),
+        ("methods", ["display", "moved"]),
+        ("generators", ["generator"]),
+        ("writes", ["write"]),
+    ],
 )
 def test_explain_of_every_kind(name, categories, tmp_path, capsys):
     """`explain` has words for what reads and writes, for new objects, copies and generators."""
@@ -87,3 +102,21 @@ def test_explain_of_every_kind(name, categories, tmp_path, capsys):
     shown = capsys.readouterr().out
     assert all(f"  {category} " in shown for category in categories), shown
     assert main(["dump", f"{file}:{name}", "--args", "1.5", "--stage", "kinds"]) == 0
+
+
+def test_writes_are_marked():
+    """A statement that writes into what carries a derivative passes it on."""
+
+    def f(x):
+        y = np.zeros(3)
+        mask = np.zeros(3)
+        y[0] = x
+        y.sort()
+        np.exp(y, out=y)
+        mask[0] = 1.0
+        return y
+
+    lines = marked(f, 1.0)
+    assert {"y[0] = x", "y.sort()"} <= set(lines)
+    assert any(line.endswith("np.exp(y, out=y)") for line in lines)
+    assert not any(line.startswith("mask[0]") for line in lines)

@@ -7,7 +7,7 @@ from collections import OrderedDict, defaultdict, deque
 import numpy as np
 import pytest
 
-from adcompiler import UnsupportedSyntaxError, pullback
+from adcompiler import MutationError, UnsupportedSyntaxError, pullback
 from tests.promises import check
 
 X = np.array([0.3, 0.4, -0.2])
@@ -429,7 +429,7 @@ def read_at_run_time(x, fs):
 
 def test_a_reader_found_at_run_time():
     """A function that is only known at run time might read what was stored, which is refused."""
-    with pytest.raises(UnsupportedSyntaxError, match="stored in a global container"):
+    with pytest.raises(MutationError, match="only known at run time, and reads"):
         pullback(read_at_run_time, 1.3, [lambda x: KEPT[-1] * x])
 
 

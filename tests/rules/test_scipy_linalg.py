@@ -6,7 +6,7 @@ from scipy import linalg
 
 from adcompiler import check_gradient, gradient
 from adcompiler.coverage import UNKNOWN, coverage
-from adcompiler.errors import DifferentiationError, NoRuleError
+from adcompiler.errors import DifferentiationError, MutationError, NoRuleError
 from adcompiler.testing import Input, case, check_rule, complex_normal, normal, positive, positive_definite
 
 
@@ -227,13 +227,17 @@ def test_zero_of_the_norm():
         lambda a: np.sum(linalg.null_space(a)),
         lambda a: np.sum(linalg.polar(a)[0]),
         lambda a: np.sum(linalg.eigh(a, subset_by_index=[0, 0])[0]),
-        lambda a: np.sum(linalg.solve(a, np.ones(2), overwrite_a=True)),
         lambda a: np.sum(linalg.signm(a)),
     ],
 )
 def test_refused(function):
     with pytest.raises(NoRuleError):
         gradient(function)(np.array([[2.0, 0.3], [0.3, 1.0]]))
+
+
+def test_what_overwrites_its_argument_is_refused():
+    with pytest.raises(MutationError, match="overwrite_"):
+        gradient(lambda a: np.sum(linalg.solve(a, np.ones(2), overwrite_a=True)))(np.eye(2))
 
 
 def test_factors_of_a_singular_matrix():
