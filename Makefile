@@ -4,6 +4,7 @@
 #                 (CXX=..., else g++, clang++, or the package ziglang). Kernels are kept in build/hostcupy.
 #                 On a machine with a GPU: pytest -m gpu
 # make bench-rules  how much longer value and pullback take than the value alone, for every rule (ONLY=fft: for some)
+# make bench-memory  what the pullback of a stencil written in place keeps, beside one written by hand
 # make lint    check style and types
 # make format  lay out the code
 # make clean   remove what the others made
@@ -18,7 +19,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 FARM := build/types
 
-.PHONY: demo test test-cupy bench-rules lint format clean
+.PHONY: demo test test-cupy bench-rules bench-memory lint format clean
 .DEFAULT_GOAL := test
 
 demo: $(READY)
@@ -33,6 +34,9 @@ test-cupy: $(VENV)/.hostcupy
 
 bench-rules: $(READY)
 	$(BIN)/python benchmarks/rules.py $(ONLY)
+
+bench-memory: $(READY)
+	$(BIN)/python benchmarks/memory.py
 
 # mypy does not know that rules/ and runtime/ are inside the package: it is shown a folder of links where they are.
 lint: $(READY)
