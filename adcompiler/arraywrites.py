@@ -31,7 +31,7 @@ from adcompiler.runtime.shapes import real
 from adcompiler.runtime.shapes import shape as shape_of_value
 from adcompiler.runtime.writes import STORE, WRITES
 from adcompiler.runtime.writes_indexed import take
-from adcompiler.runtime.writes_values import check_errors, check_float, check_integers, check_strides
+from adcompiler.runtime.writes_values import check_errors, check_float, check_integers, check_out, check_strides
 from adcompiler.runtime.writes_whole import kept_mask, put_into, take_where
 from adcompiler.saving import Region
 from adcompiler.shadowing import is_view
@@ -47,11 +47,14 @@ _TAKE_WHERE = ir.Static(take_where, "take_where")
 _IS_PART = ir.Static(is_part, "is_part")
 _PUT_INTO = ir.Static(put_into, "put_into")
 _CHECK = ir.Static(check_float, "check_float")
+_CHECK_OUT = ir.Static(check_out, "check_out")
 _CHECK_ERRORS = ir.Static(check_errors, "check_errors")
 _CHECK_STRIDES = ir.Static(check_strides, "check_strides")
 _CHECK_INTEGERS = ir.Static(check_integers, "check_integers")
 _ALL = ir.Const(...)
 ELEMENTWISE = ("elementwise", "elementwise_real", "where")  # kinds of rules whose results broadcast their operands
+# Functions that are no ufuncs, and do not look whether the buffer is one of their operands.
+_PART_BY_PART = ("concatenate", "stack", "choose", "compress", "take")
 _FILLED = ("zeros", "ones", "empty", "linspace")
 _FLOATS_OF_FLOATS = ("elementwise", "matmul")  # kinds of rules: with one operand of floats the result has floats
 
@@ -230,6 +233,10 @@ class ArrayWrites(Structures):
         inner, kind = alone.callee, alone.kind
         applied = replace(alone, spelled=value.spelled)
         checked = self.checked_errors(stmt)
+        if isinstance(inner, RuleCall) and getattr(inner.key, "__name__", "") in _PART_BY_PART:
+            operands = [a for part in alone.args for a in (part if isinstance(part, tuple) else (part,))]
+            names = tuple(a for a in operands if isinstance(a, ir.Name))
+            checked += [ir.Do(ir.Call(_CHECK_OUT, (out, *names)), stmt.origin)]
         if not self.surely_float(out.id):
             checked += [ir.Do(ir.Call(_CHECK, (out,)), stmt.origin)]
         if value.callee.where is not None:

@@ -81,6 +81,18 @@ def check_errors() -> None:
         )
 
 
+def check_out(y: Any, *operands: Any) -> None:
+    """Refuse an `out=` that shares memory with operands of a function which writes part by part."""
+    for operand in operands:
+        if isinstance(operand, list | tuple):
+            check_out(y, *operand)
+        elif isinstance(operand, np.ndarray) and isinstance(y, np.ndarray) and np.shares_memory(y, operand):
+            raise MutationError(
+                "the array that is given as out= shares memory with what goes into it\n"
+                "NumPy reads elements there that it has just overwritten.\nLet the function return a new array."
+            )
+
+
 def check_strides(target: Any, value: Any) -> None:
     """Refuse what overlaps a vector that it is stored into with another stride: NumPy reads what it has written."""
     if type(value) is not np.ndarray or type(target) is not np.ndarray or target.ndim != 1 or not value.ndim:

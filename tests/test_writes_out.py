@@ -150,6 +150,17 @@ def test_several_results():
     check_refused(MutationError, several_results, X, P)
 
 
+def stacked_on_an_operand(x, p):
+    m = np.outer(x, p)
+    np.stack([x, p, m[1]], out=m)  # refused
+    return m
+
+
+def test_an_operand_as_the_buffer():
+    """What is no ufunc reads what it has just overwritten."""
+    check_refused(MutationError, stacked_on_an_operand, X, P)
+
+
 # Products
 
 
