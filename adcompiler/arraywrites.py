@@ -103,7 +103,7 @@ class ArrayWrites(Structures):
         taken: ir.Expr = ir.Name(fresh)
         code: Code = [ir.Assign(fresh, place), ir.Store(place, ir.Const(0.0))]
         if not is_scalar(element):
-            code = [ir.Assign(fresh, ir.Call(_TAKE, (window, _operand(index))))]
+            code = [ir.Assign(fresh, ir.Call(_TAKE, (window, ir.as_argument(index))))]
             if shape_of(kind) is None or shape_of(kind) != shape_of(element):
                 self.sizes[stmt.value.id] = kind
                 shape = ir.Const(()) if is_scalar(kind) else self.shape_fact(stmt.value.id, after=False)
@@ -315,8 +315,8 @@ class ArrayWrites(Structures):
         self.saver.mark(saved)
         in_order = given is None or write.operands[: len(given)] == given
         places = args if in_order else (array,)
-        named = () if in_order else tuple(zip(given or (), map(_operand, operands), strict=True))
-        keep = ir.Call(ir.Static(write.keep, write.keep.__name__), tuple(map(_operand, places)), named)
+        named = () if in_order else tuple(zip(given or (), map(ir.as_argument, operands), strict=True))
+        keep = ir.Call(ir.Static(write.keep, write.keep.__name__), tuple(map(ir.as_argument, places)), named)
         code: Code = []
         back = ir.Call(ir.Static(write.reverse, write.reverse.__name__), (self.window(array.id), ir.Name(saved)))
         by_name = dict(zip(write.operands if given is None else given, operands, strict=True))
@@ -327,17 +327,6 @@ class ArrayWrites(Structures):
         else:
             code.append(ir.Do(back))
         return [ir.Assign(saved, keep, stmt.origin), stmt], code, state
-
-
-def _operand(arg: Any) -> Any:
-    """An operand as an argument: slices and tuples of indices are spelled out."""
-    match arg:
-        case ir.Slice(lower, upper, step):
-            ends = tuple(ir.Const(None) if p is None else p for p in (lower, upper, step))
-            return ir.Call(ir.Static(slice, "slice"), ends)
-        case ir.Seq(form, items):
-            return ir.Seq(form, tuple(map(_operand, items)))
-    return arg
 
 
 __all__ = ["ELEMENTWISE", "ArrayWrites"]

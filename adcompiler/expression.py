@@ -248,6 +248,17 @@ def reads(expr: Expr) -> Iterator[str]:
             yield from sorted(e.captures)
 
 
+def as_argument(expr: Any) -> Any:
+    """An operand as an argument of a call: the slices and tuples of an index are spelled out."""
+    match expr:
+        case Slice(lower, upper, step):
+            ends = tuple(Const(None) if end is None else end for end in (lower, upper, step))
+            return Call(Static(slice, "slice"), ends)
+        case Seq(form, items):
+            return Seq(form, tuple(map(as_argument, items)))
+    return expr
+
+
 def substitute(expr: Expr, mapping: dict[str, Expr]) -> Expr:
     """The expression with names replaced."""
     if isinstance(expr, Name):

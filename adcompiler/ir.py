@@ -32,6 +32,7 @@ from adcompiler.expression import Slice as Slice
 from adcompiler.expression import Star as Star
 from adcompiler.expression import Static as Static
 from adcompiler.expression import Verbatim as Verbatim
+from adcompiler.expression import as_argument as as_argument
 from adcompiler.expression import children as children
 from adcompiler.expression import is_atom as is_atom
 from adcompiler.expression import reads as reads

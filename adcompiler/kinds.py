@@ -15,38 +15,25 @@ import gast
 
 from adcompiler import ir
 from adcompiler.callees import (
-    Backwards,
-    Blind,
     Build,
-    Counting,
     Dynamic,
-    Enumerated,
-    InertCall,
     Into,
     Iteration,
-    Keys,
-    Over,
     PairCall,
     PlaceCall,
-    Zipped,
 )
 from adcompiler.environment import Env, at_head, merge, part_of
 from adcompiler.errors import UnsupportedSyntaxError
-from adcompiler.handling import Handling
 from adcompiler.joins import join
 from adcompiler.lattice import (
-    Array,
     Closure,
     DictOfKinds,
     Heap,
     Inert,
-    Int,
-    IntArray,
     Kind,
     Known,
     ListOf,
     MapOf,
-    Number,
     Observed,
     Stream,
     TupleOf,
@@ -56,12 +43,12 @@ from adcompiler.lattice import (
     is_scalar,
     numeric,
 )
+from adcompiler.loopplans import LoopPlans
 from adcompiler.places import as_assignment
 from adcompiler.scope import nonlocals
 from adcompiler.shapeclasses import shapeless
 from adcompiler.sharing import changes
 from adcompiler.spec import ANY, Spec
-from adcompiler.transfer import item_kind
 from adcompiler.unroll import is_straight, mixed_items, turns
 
 _ROUNDS = 8
@@ -72,8 +59,11 @@ def infer(spec: Spec) -> None:
     Inference(spec).run()
 
 
-class Inference(Handling):
-    """One traversal of a specialisation; `CallResolver` knows the operations, `Handling` knows `try` and `with`."""
+class Inference(LoopPlans):
+    """One traversal of a specialisation.
+
+    `CallResolver` knows the operations, `Handling` knows `try` and `with`, `LoopPlans` what loops run over.
+    """
 
     def __init__(self, spec: Spec) -> None:
         super().__init__(spec)
@@ -213,26 +203,22 @@ class Inference(Handling):
         if operation is not None:
             return operation, env
         kind = self.value(stmt.place.value)[1]
-        setter = self.has_setter(stmt)
-        if setter and stmt.op is None:
+        if self.has_setter(stmt) and stmt.op is None:
             return self.set_item(stmt), env
-        if setter or self.holds_number(stmt):
+        array = kind is not None and numeric(kind) is not None
+        if array or self.has_setter(stmt) or self.holds_number(stmt):
             spelled_out = self.spelled_out(stmt, kind or Unknown())
             if spelled_out is not None:
                 block, end = self.block(spelled_out, env)
                 return block, end or {}
+        if array:
+            return self.array_store(stmt, kind or Unknown()), env
         operation = self.stored(stmt)
         if operation is not None:
             return operation, env
-        if numeric(kind) is not None and kind is not None:
-            spelled_out = self.spelled_out(stmt, kind)
-            if spelled_out is None:
-                return self.array_store(stmt, kind), env
-            block, end = self.block(spelled_out, env)
-            return block, end or {}
         self.program.volatile |= isinstance(stmt.place, ir.Attr) or isinstance(kind, Unknown | Inert)
         self.program.stores_attributes |= isinstance(stmt.place, ir.Attr)
-        if numeric(kind) is None and kind is not None:
+        if kind is not None:
             self.program.escaped = True  # a container changes: what was seen in containers no longer holds
         return (stmt,), self.changed(env)
 
@@ -385,82 +371,6 @@ class Inference(Handling):
             head = merged
         self.heads[id(stmt)] = head
         return (new,), merge([end, *broken], (id(stmt), "end"))
-
-    def iteration(self, iterable: ir.Expr) -> tuple[Any, Kind | None]:
-        """What a loop runs over, and the kind of its items."""
-        if isinstance(iterable, ir.Call) and isinstance(iterable.func, ir.Static):
-            function = iterable.func.value
-            if function is range:
-                return Counting(), Int()
-            if function in (zip, enumerate, reversed) and iterable.args:
-                parts = [self.iteration(a) for a in iterable.args]
-                plans, items = [p for p, _ in parts], [k or Unknown() for _, k in parts]
-                if function is zip:
-                    return Zipped(tuple(plans)), TupleOf(tuple(items))
-                if function is enumerate:
-                    return Enumerated(plans[0]), TupleOf((Int(), items[0]))
-                return Backwards(plans[0]), items[0]
-        if not ir.is_atom(iterable):
-            return self.over_moved(iterable)
-        iterable = self.iterated(iterable, self.value(iterable)[1])
-        kind = self.value(iterable)[1]
-        deep = self.program.deep_kind(kind) if kind is not None else None
-        return self.over(iterable, deep)
-
-    def over_moved(self, iterable: ir.Expr) -> tuple[Any, Kind | None]:
-        """A loop over an iterator of `itertools`: over a list of its items, unless it is endless or inert."""
-        leaves = [e for e in ir.walk(iterable) if isinstance(e, ir.Name)]
-        active = any(can_be_active(k) or k is None for k in self.kinds(leaves))
-        if not active or self.is_endless(iterable):
-            held = self.spec.names.fresh("t")
-            item = self.item_of(iterable) if isinstance(iterable, ir.Call) else Unknown()
-            callee: Any = InertCall("an iterator")
-            if active:
-                callee = self.missing(
-                    UnsupportedSyntaxError,
-                    "a loop over an endless iterator of values that carry derivatives",
-                    "",
-                    "Loop over range or a list, or take a part of it with islice().",
-                )
-            value = ir.Apply(
-                iterable, callee, tuple(leaves), tuple(k or Unknown() for k in self.kinds(leaves)), Unknown()
-            )
-            self.extra.append(ir.Assign(held, value, self.stmt.origin, kind=Unknown()))
-            return Over(ir.Name(held), Unknown(), item or Unknown()), item
-        made = self._made(ir.Call(ir.Static(list, "list"), (iterable,)))
-        return self.over(made, self.program.deep_kind(self.value(made)[1] or Unknown()))
-
-    def over(self, source: ir.Expr, kind: Kind | None) -> tuple[Any, Kind | None]:  # noqa: C901  one case per kind
-        """The plan and item kind of a loop over one value."""
-        item: Kind | None = Unknown()
-        match kind:
-            case None:
-                return Over(source, Unknown(), Unknown()), None
-            case _ if is_object(kind):
-                return Blind(), Unknown()
-            case Known(str() | bytes()) | DictOfKinds() | MapOf() | Inert() | Observed(_, dict()):
-                return Keys(), Inert()
-            case Array() | Number() | IntArray():
-                item = self.program.element(item_kind(kind))
-                if isinstance(item, Array | Number | IntArray):
-                    item = replace(item, shape=("row", id(self.stmt)))
-            case TupleOf(items):
-                item = None
-                for i, k in enumerate(items):
-                    item = join(item, k, ("item", id(self.stmt), i))
-                if item is None:  # an empty tuple: the body never runs
-                    return Over(source, kind, Unknown()), None
-            case ListOf(_, common) if not self.program.escaped:
-                item = common
-            case Stream(common):
-                item = common
-            case Heap(cls):
-                if issubclass(cls, dict):
-                    return Keys(), Inert()
-                item = self.program.content(kind, ANY)
-                if item is None:
-                    return Over(source, kind, Unknown()), None
-        return Over(source, kind, item or Unknown()), item
 
 
 def _as_variable(kind: Kind | None) -> Kind | None:

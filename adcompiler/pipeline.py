@@ -6,8 +6,8 @@
                                                                       expression
                    comprehensions, iterators                          comprehend, iterators, consumers
                    match; variables shared and rebound                matching; cells
-    kinds        IR → IR with kinds and callees                       kinds, handling, unroll, environment, lattice,
-                                                                      joins, shapeclasses, transfer, decide
+    kinds        IR → IR with kinds and callees                       kinds, handling, loopplans, unroll, environment,
+                                                                      lattice, joins, shapeclasses, transfer, decide
       resolve    operation → callee and kind                          resolve, rulecalls, operations, functions, calls
                    containers as wholes; what is written into; text   moves; places, arraystores; textcalls
                    objects                                            objects, overloads, construct, newobjects

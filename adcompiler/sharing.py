@@ -120,21 +120,26 @@ class Sharing(ABC):
                 return value.args, False
             case Dynamic(key, _, pure) if pure or (key is not None and not isinstance(key, str)):
                 return value.args, False
-            case Missing() if _is_writer(value.spelled, False):
-                self.written(value.args[0])
-                return value.args, True
-            case Missing() if isinstance(value.spelled, ir.Op) and not getattr(self.stmt, "augmented", False):
-                return value.args, False  # an operator on constants, containers or types
             case Missing() | Dynamic() | Spread():
-                surely = _is_writer(value.spelled, self.spec.program.writes_places)
-                # With a table of cotangents containers are passed as they are, and what a function found at run time
-                # writes into arrays is refused there.
-                if surely or isinstance(value.callee, Missing) or not self.spec.program.writes_places:
-                    for arg in value.args:
-                        self.written(arg, surely)
-                self.kept_outside(value)
-                return value.args, True
+                return self.unseen(value)
         return (), False
+
+    def unseen(self, value: ir.Apply) -> tuple[tuple[Any, ...], bool]:
+        """The same for what is not known before the run, or refused if something active is involved."""
+        missing = isinstance(value.callee, Missing)
+        if missing and _is_writer(value.spelled, False):
+            self.written(value.args[0])
+            return value.args, True
+        if missing and isinstance(value.spelled, ir.Op) and not getattr(self.stmt, "augmented", False):
+            return value.args, False  # an operator on constants, containers or types
+        surely = _is_writer(value.spelled, self.spec.program.writes_places)
+        # With a table of cotangents containers are passed as they are, and what a function found at run time writes
+        # into arrays is refused there.
+        if surely or missing or not self.spec.program.writes_places:
+            for arg in value.args:
+                self.written(arg, surely)
+        self.kept_outside(value)
+        return value.args, True
 
     def called(self, value: ir.Apply, callee: Aliases) -> tuple[tuple[Any, ...], bool]:
         """The same for a call of a compiled function, whose writes are noted."""

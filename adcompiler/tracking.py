@@ -129,8 +129,10 @@ class Tracking(Shadowing):
         saved = self.names.fresh("saved")
         self.saver.mark(saved)
         split = len(value.args) - len(value.callee.keywords)
-        keywords = tuple(zip(value.callee.keywords, map(_operand, value.args[split:]), strict=True))
-        run = ir.Call(ir.Static(operation.forward, operation.name), tuple(map(_operand, value.args[:split])), keywords)
+        keywords = tuple(zip(value.callee.keywords, map(ir.as_argument, value.args[split:]), strict=True))
+        run = ir.Call(
+            ir.Static(operation.forward, operation.name), tuple(map(ir.as_argument, value.args[:split])), keywords
+        )
         forward: Code = [ir.Unpack(ir.Targets((stmt.target, saved)), run, stmt.origin)]
         back = ir.Call(
             ir.Static(operation.reverse, operation.name + "_bar"),
@@ -181,17 +183,6 @@ def _may_be_made(callee: Any, kind: Kind | None) -> bool:
     """Whether an operation may have made a new container: an unknown one unless its rule says that it is not new."""
     known = not isinstance(kind, Unknown) or (isinstance(callee, RuleCall) and callee.rule.result in (None, "fresh"))
     return known and not is_plain(kind)
-
-
-def _operand(arg: Any) -> Any:
-    """An operand as an argument: slices and tuples of indices are spelled out."""
-    match arg:
-        case ir.Slice(lower, upper, step):
-            ends = tuple(ir.Const(None) if p is None else p for p in (lower, upper, step))
-            return ir.Call(ir.Static(slice, "slice"), ends)
-        case ir.Seq(form, items):
-            return ir.Seq(form, tuple(map(_operand, items)))
-    return arg
 
 
 _FIRST = ir.Static(first_of, "first_of")
