@@ -112,8 +112,9 @@ class Shadowing(Cotangents):
                 return None
             if ir.Name(name) == array or not self.is_hot(array.id) or array.id in self.repeating:
                 return None
+            # Asked for each time: what lies earlier in the forward has to be kept earlier.
+            whole, place = self.window(array.id), self.primal(index)
             if (name, k) not in frame.views:
-                whole, place = self.window(array.id), self.primal(index)
                 shadow = self.names.unique(f"{name}_shadow")
                 frame.views[name, k] = ir.Assign(shadow, ir.Item(whole, place))
             return ir.Name(frame.views[name, k].target)

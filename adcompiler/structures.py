@@ -73,6 +73,8 @@ class Structures(Elements):
             else:
                 entry = ir.Call(ir.Attr(y_bar, "pop"), (self.primal(key), ir.Const(None)))
             if isinstance(item, ir.Name) and item.id in self.active and not self.has_places(value.kinds[i]):
+                if self.tracks and self.mixes and numeric(value.kinds[i]) is not None and is_real(value.kinds[i]):
+                    entry = ir.Call(ir.Static(real_part, "real_part"), (entry,))
                 self.add(item.id, entry, state, code, maybe=True)
             elif value.callee.keys is None:
                 code.append(ir.Do(entry))

@@ -175,7 +175,7 @@ class Tracking(Shadowing):
                 return []
         if stmt.target in state:
             call = ir.Call(ACCUMULATE, (bar, call))
-        state[stmt.target] = Bar(maybe=True)
+        state[stmt.target] = Bar(maybe=True, complex=self.mixes)
         return [ir.Assign(bar.id, call)]
 
 

@@ -139,7 +139,49 @@ def items_of_what_is_written(x, p):
     return x * p
 
 
-@programs(in_a_try, in_a_with, early_returns, loops_with_exits, items_of_what_is_written)
+def a_view_before_an_exit(x, p):
+    u = x
+    w = u[::1]
+    x *= 0.5
+    m = np.outer(p, x)
+    w[::1] = m.sum(axis=0)
+    if p[0] > 0:
+        return m
+    return w @ p
+
+
+def a_view_before_an_exit_not_taken(x, p):
+    u = x
+    w = u[::1]
+    x *= 0.5
+    m = np.outer(p, x)
+    w[::1] = m.sum(axis=0)
+    if p[0] < 0:
+        return m
+    return w @ p
+
+
+def to_rows(m, a):
+    for i, row in enumerate(m):
+        row += a * 0.2
+        if i == 1:
+            row[0] = a[2]
+    return m
+
+
+KEPT = [np.zeros(4), np.zeros(4)]
+
+
+def joined_in_a_loop(x, p):
+    m = p
+    KEPT[:] = [np.zeros(4), np.full(4, 0.4)]
+    for _ in m.reshape(2, 2):
+        m = to_rows(m, np.concatenate([x[1:], x[:1]]))
+    return m
+
+
+@programs(in_a_try, in_a_with, early_returns, loops_with_exits, items_of_what_is_written, a_view_before_an_exit,
+          a_view_before_an_exit_not_taken, joined_in_a_loop)  # fmt: skip
 def test_writes_on_every_path(program):
     """What was written before an exception, a break or an early return stays written."""
     check_writes(program, X, P)
