@@ -20,6 +20,7 @@ from adcompiler.callees import (
     Counting,
     Enumerated,
     Keys,
+    Move,
     Over,
     Zipped,
     in_place,
@@ -29,6 +30,7 @@ from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.handled import carries, lost
 from adcompiler.late import refuse_late, stream_lost
 from adcompiler.lattice import Stream, Unknown, can_be_active
+from adcompiler.liveviews import refuse_changing, refuse_late_view
 from adcompiler.lower import Lowering
 from adcompiler.places import is_mutable
 from adcompiler.scope import nonlocals
@@ -211,6 +213,8 @@ class _Analysis(ActiveValues):
             self.written_into(stmt, ir.Name(stmt.target), kinds[0] if kinds else stmt.kind, now, active)
         if now and stmt.target in self.shared:
             raise self.rebound(stmt, stmt.target)
+        if now and isinstance(stmt.value, ir.Apply) and isinstance(stmt.value.callee, Move) and stmt.value.callee.view:
+            refuse_late_view(self.spec, self.aliases, stmt)
         return active | {stmt.target} if now else active - {stmt.target}
 
     def unpack(self, stmt: ir.Unpack, active: Active) -> Active:
@@ -345,6 +349,8 @@ class _Analysis(ActiveValues):
         for over in parts(plan):
             if over.kind == Stream(None) and self.atom(over.source, active):
                 raise stream_lost(stmt)
+            if self.atom(over.source, active):
+                refuse_changing(self.aliases, stmt, over)
         known = isinstance(plan, Counting | Over | Zipped | Enumerated | Backwards | Keys)
         known = known and all(ir.is_atom(over.source) for over in parts(plan))
         spelled = stmt.iterable.spelled if isinstance(stmt.iterable, ir.Apply) else stmt.iterable

@@ -302,7 +302,7 @@ class Adjoint(Protected):
         back, before = self.backwards(stmt, inner, code)
         if inner.open:
             body = [ir.Try(tuple(body), (), (), (Record(inner),))]
-        stmt = self.with_numbers(stmt)
+        stmt = self.with_numbers(stmt, self.walked(stmt))
         forward = [*before, replace(stmt, body=(Top(inner), *body), orelse=tuple(orelse))]
         back = [*start, *back]
         if self.sequences[-1] is not None:

@@ -60,7 +60,9 @@ class Make:
 
 @dataclass(frozen=True, eq=False)
 class Copied:
-    """A copy of the operand: its cotangent is the operand's."""
+    """A copy of the operand: its cotangent is the operand's. `deep`: of what the operand holds, too."""
+
+    deep: bool = False
 
 
 @dataclass(frozen=True)
@@ -99,13 +101,15 @@ class Gathered:
 class Move:
     """An operation that only moves what containers hold; `function` is it as a function of its `operands`.
 
-    `roles` says what becomes of each operand (see `runtime.moves`), `fresh` that the result is a new container.
+    `roles` says what becomes of each operand (see `runtime.moves`), `fresh` that the result is a new container, `view`
+    that Python's own would show what its operand holds later.
     """
 
     function: Any
     operands: tuple[Any, ...]
     roles: str
     fresh: bool
+    view: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,11 +201,15 @@ def in_place(stmt: ir.Assign) -> bool:
 
 @dataclass(frozen=True, eq=False)
 class Over:
-    """The items of an array, list or tuple."""
+    """The items of an array, list or tuple.
+
+    `live`: what Python runs over, if the source is a list of its items as they are when the loop starts.
+    """
 
     source: Any
     kind: Kind
     item: Kind
+    live: ir.Expr | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -37,7 +37,7 @@ class ConstructResolver(OverloadResolver):
         if function is dataclasses.replace and cls is not None and _is_plain_dataclass(cls) and len(expr.args) == 1:
             return self._replaced(expr, expr.args[0], cls)
         if function in (copy.copy, copy.deepcopy) and len(expr.args) == 1:
-            return self._copied(expr, kinds[0])
+            return self._copied(expr, kinds[0], function is copy.deepcopy)
         return None
 
     def _tuple(self, expr: ir.Call, cls: Any) -> Resolved | None:
@@ -123,7 +123,7 @@ class ConstructResolver(OverloadResolver):
             return self.display(ir.DictOf(items))
         return None
 
-    def _copied(self, expr: ir.Call, kind: Any) -> Resolved | None:
+    def _copied(self, expr: ir.Call, kind: Any, deep: bool) -> Resolved | None:
         """`copy.copy(x)` or `copy.deepcopy(x)`: the copy's cotangent is that of the value."""
         cls = class_of(kind)
         if cls is not None and any(member(cls, name) is not ABSENT for name in ("__copy__", "__deepcopy__")):
@@ -131,7 +131,7 @@ class ConstructResolver(OverloadResolver):
         if numeric(kind) is None and not isinstance(kind, Heap | Observed | Instance | TupleOf | ListOf | DictOfKinds):
             return None
         new = replace(kind, holder=None) if isinstance(kind, Observed) else kind
-        return self.apply(expr, Copied(), expr.args, (kind,), new)
+        return self.apply(expr, Copied(deep), expr.args, (kind,), new)
 
 
 def _is_plain_dataclass(cls: type) -> bool:

@@ -6,6 +6,8 @@ Adding to single elements inside a loop is done in place, in a buffer that the l
 
 from __future__ import annotations
 
+from collections.abc import Collection
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -26,10 +28,14 @@ from adcompiler.lattice import (
     ndim_of,
     numeric,
 )
+from adcompiler.liveviews import may_change
 from adcompiler.places import is_mutable
 from adcompiler.runtime import add_at, scatter
 from adcompiler.runtime.containers import add_item, one_item, owned, owned_array, owned_dict, owned_items, owned_list
+from adcompiler.runtime.moves import unchanged
 from adcompiler.tracking import Tracking
+
+_UNCHANGED = ir.Static(unchanged, "unchanged")
 
 
 class Elements(Tracking):
@@ -140,6 +146,14 @@ class Elements(Tracking):
                 )
         return ir.Assign(self.bar(name), value)
 
+    def walked(self, stmt: Any) -> Any:
+        """A loop over lists of items as one over what Python takes these from, which must not change meanwhile."""
+        looped = isinstance(stmt, ir.For) and isinstance(stmt.iterable, ir.Apply)
+        if not looped or not self.tracks or not may_change(stmt.body):
+            return stmt
+        spelled = _walk(stmt.iterable.spelled, stmt.iterable.callee.plan, self.active)
+        return replace(stmt, iterable=replace(stmt.iterable, spelled=spelled))
+
     def take_targets(self, stmt: ir.For, state: State) -> Code:
         """At the end of a reverse iteration the cotangents of the loop's targets go to the items they were."""
         code: Code = []
@@ -195,6 +209,19 @@ class Elements(Tracking):
             step = ir.If(is_there(self.bar(target)), (step,), ())
         code.append(step)
         state[source] = Bar(owned=True)
+
+
+def _walk(expr: ir.Expr, plan: Any, active: Collection[str]) -> ir.Expr:
+    match plan, expr:
+        case Over(ir.Name(source), live=ir.Expr() as live), _ if source in active:
+            return ir.Call(_UNCHANGED, (ir.Name(source), live))
+        case Backwards(Over(ir.Name(source), live=ir.Expr() as live)), _ if source in active:
+            return ir.Call(_UNCHANGED, (ir.Name(source), live, ir.Const(True)))
+        case Zipped(parts), ir.Call(_, args):
+            return replace(expr, args=tuple(_walk(a, p, active) for a, p in zip(args, parts, strict=True)))
+        case Enumerated(part), ir.Call(_, (first, *rest)):
+            return replace(expr, args=(_walk(first, part, active), *rest))
+    return expr
 
 
 def _only_new_axes(index: Any) -> bool:

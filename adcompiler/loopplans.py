@@ -55,7 +55,9 @@ class LoopPlans(Handling):
         iterable = self.iterated(iterable, self.value(iterable)[1])
         kind = self.value(iterable)[1]
         deep = self.program.deep_kind(kind) if kind is not None else None
-        return self.over(iterable, deep)
+        plan, item = self.over(iterable, deep)
+        live = self.views.get(iterable.id) if isinstance(iterable, ir.Name) else None
+        return (replace(plan, live=live) if live is not None and isinstance(plan, Over) else plan), item
 
     def over_moved(self, iterable: ir.Expr) -> tuple[Any, Kind | None]:
         """A loop over an iterator of `itertools`: over a list of its items, unless it is endless or inert."""
@@ -78,7 +80,8 @@ class LoopPlans(Handling):
             self.extra.append(ir.Assign(held, value, self.stmt.origin, kind=Unknown()))
             return Over(ir.Name(held), Unknown(), item or Unknown()), item
         made = self._made(ir.Call(ir.Static(list, "list"), (iterable,)))
-        return self.over(made, self.program.deep_kind(self.value(made)[1] or Unknown()))
+        plan, item = self.over(made, self.program.deep_kind(self.value(made)[1] or Unknown()))
+        return (replace(plan, live=iterable) if isinstance(plan, Over) else plan), item
 
     def over(self, source: ir.Expr, kind: Kind | None) -> tuple[Any, Kind | None]:  # noqa: C901  one case per kind
         """The plan and item kind of a loop over one value."""

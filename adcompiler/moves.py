@@ -52,12 +52,12 @@ METHODS = {"copy": (), "get": ("-", "v"), "items": (), "values": (), "keys": ()}
 class MoveResolver(PlaceResolver):
     """Adds operations on whole containers to what can be resolved."""
 
-    def move(self, expr: ir.Expr, kind: Kind | None, fresh: bool = True, spelled: ir.Expr | None = None) -> Resolved:
+    def move(self, expr: ir.Expr, kind: Kind | None, fresh: bool = True, view: ir.Expr | None = None) -> Resolved:
         """An operation that moves entries of containers; `fresh` says that its result is a new container.
 
-        `spelled` is the user's expression, if it gives something else than `expr` where no derivative is wanted.
+        `view` is the user's expression, if it gives a view where no derivative is wanted.
         """
-        spelled = spelled or expr
+        spelled = view or expr
         parts = _Parts(self)
         body = parts.part(expr, "s")
         kinds = self.kinds(parts.atoms)
@@ -65,7 +65,8 @@ class MoveResolver(PlaceResolver):
             return self.apply(spelled, InertCall("not reached yet"), parts.atoms, kinds, None)
         if all(role == "-" for role in parts.roles):
             return self.apply(spelled, InertCall("no derivative"), parts.atoms, kinds, kind)
-        callee = Move(ir.Fn(tuple(parts.params), body), tuple(parts.atoms), "".join(parts.roles), fresh)
+        function = ir.Fn(tuple(parts.params), body)
+        callee = Move(function, tuple(parts.atoms), "".join(parts.roles), fresh, view is not None)
         args = [(a, k) for a, k, role in zip(parts.atoms, kinds, parts.roles, strict=True) if role != "-"]
         return self.apply(spelled, callee, [a for a, _ in args], [k for _, k in args], kind)
 
@@ -249,7 +250,9 @@ class MoveResolver(PlaceResolver):
     def view(self, expr: ir.Call, item: Kind | None) -> Resolved:
         """`d.values()` and `d.items()`; where containers are written into, a list of what is in them now."""
         whole = ir.Call(ir.Static(list, "list"), (expr,))
-        return self.move(whole, self.sequence(list, None, item), spelled=expr)
+        if isinstance(self.stmt, ir.Assign) and self.stmt.target not in self.spec.function.locals:
+            self.views[self.stmt.target] = expr
+        return self.move(whole, self.sequence(list, None, item), view=expr)
 
     def on_containers(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
         """`list(x)`, `tuple(x)`, `dict(x)`, and what `sorted`, `min` and `max` become; None if it is none of these."""

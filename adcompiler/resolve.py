@@ -55,6 +55,7 @@ class Resolver(ABC):
         self.env: dict[str, Kind | None] = {}
         self.stmt: Any = None
         self.extra: list[ir.Stmt] = []
+        self.views: dict[str, ir.Expr] = {}  # the temporaries that are lists of what a dict's view shows
         self.outer = scope_of(spec.function.source.node).outer
         self._rebound = ir.bound_in(spec.function.body)
 

@@ -256,8 +256,10 @@ def keeps_identity(value: Any, kind: Kind | None) -> bool:
     if not isinstance(value, ir.Apply):
         return False
     match value.callee:
-        case Load() | PathLoad() | Build() | Make() | Copied() | Into() | PlaceCall():
+        case Load() | PathLoad() | Build() | Make() | Into() | PlaceCall():
             return True
+        case Copied(deep):
+            return not deep and numeric(kind) is None
         case RuleCall() as call:
             viewed = call.rule.builtin and call.rule.result == "view" and isinstance(numeric(kind), Array)
             return is_view(value, kind) or (viewed and isinstance(numeric(value.kinds[0]), Array))

@@ -35,6 +35,7 @@ from adcompiler.callees import (
 from adcompiler.decide import is_basic_index
 from adcompiler.lattice import Inert, IntArray, Kind, Known, ListOf, SliceOf, Stream, can_be_active, is_scalar, numeric
 from adcompiler.runtime.changes import WRITERS
+from adcompiler.runtime.shadows import in_memory
 from adcompiler.spec import Spec
 
 _ARRAY_WRITERS = ("sort", "fill", "put", "partition", "itemset", "resize", "setfield", "setflags", "byteswap")
@@ -249,7 +250,7 @@ def changes(value: ir.Expr) -> bool:
 
 def is_outside(value: Any) -> bool:
     """Whether a constant of the compiled text, the default of a parameter, is memory that somebody may write into."""
-    return isinstance(value, list | dict) or hasattr(value, "strides")
+    return isinstance(value, list | dict) or in_memory(value)
 
 
 def _is_writer(spelled: ir.Expr, table: bool) -> bool:

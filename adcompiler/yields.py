@@ -100,12 +100,12 @@ class Yields(ArrayWrites):
         self.regions[-1].saved[numbers[target]] = None
         return ir.Name(numbers[target])
 
-    def with_numbers(self, stmt: Any) -> Any:
-        """A loop that binds the positions too."""
+    def with_numbers(self, stmt: Any, walked: Any) -> Any:
+        """A loop, as it walks, that binds the positions too."""
         numbers = self.numbers.get(id(stmt))
         if not numbers:
-            return stmt
-        target, iterable = _numbered(stmt.target, stmt.iterable.spelled, numbers)
+            return walked
+        target, iterable = _numbered(stmt.target, walked.iterable.spelled, numbers)
         return replace(stmt, target=target, iterable=iterable)
 
     def pulled(self, stmt: ir.Assign, value: ir.Apply, state: State, code: Code) -> Code:

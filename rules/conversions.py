@@ -19,6 +19,11 @@ OTHER_BITS = (
     "Use .astype() for another precision, .real and .imag for the parts of complex numbers."
 )
 
+OTHER_CLASS = (
+    ".view() of another class of arrays\n"
+    "Such classes have operators of their own, which are not known.\nUse a plain array: np.asarray(x)."
+)
+
 # Arrays of anything
 
 
@@ -183,8 +188,10 @@ def astype_method(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
 
 @rrule(np.ndarray.view, result="view", kind="like")
 def view(a, dtype=None, type=None):
-    """Opaque: refused where the bits are read as numbers of another dtype."""
+    """Opaque: refused where the bits are read as numbers of another dtype, or by another class."""
     y = a.view(**set_only(dtype=dtype, type=type))
+    if not isinstance(a, y.__class__):
+        raise NoRuleError(OTHER_CLASS)
     if y.dtype != a.dtype:
         raise NoRuleError(OTHER_BITS)
 

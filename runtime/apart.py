@@ -7,7 +7,7 @@ from typing import Any
 from adcompiler.runtime.containers import snapshot
 from adcompiler.runtime.errors import MutationError
 from adcompiler.runtime.resolved import Resolved
-from adcompiler.runtime.shadows import root_of
+from adcompiler.runtime.shadows import in_memory, is_flat, root_of
 
 
 def run_apart(call: Resolved, written: tuple[bool, ...], result: bool, *args: Any, **kwargs: Any) -> Any:
@@ -57,7 +57,7 @@ def _named(marks: tuple[bool, ...], args: tuple[Any, ...], kwargs: dict[str, Any
 
 def is_part(x: Any) -> bool:
     """Whether an array is no contiguous one, as a column is."""
-    return hasattr(x, "strides") and not (x.flags.c_contiguous or x.flags.f_contiguous)
+    return in_memory(x) and not (x.flags.c_contiguous or x.flags.f_contiguous)
 
 
 def _roots(value: Any) -> set[int]:
@@ -66,7 +66,7 @@ def _roots(value: Any) -> set[int]:
         return set().union(*map(_roots, value))
     if isinstance(value, dict):
         return _roots(list(value.values()))
-    return {id(root_of(value))} if hasattr(value, "strides") else set()
+    return {id(root_of(value))} if in_memory(value) or is_flat(value) else set()
 
 
 __all__ = ["is_part", "run_apart"]

@@ -17,7 +17,7 @@ import numpy as np
 
 from adcompiler.runtime.arrays import is_device_class
 from adcompiler.runtime.containers import snapshot
-from adcompiler.runtime.shadows import refer
+from adcompiler.runtime.shadows import in_memory, refer
 from adcompiler.runtime.tangents import Tangent, rebuild
 from adcompiler.runtime.walk import captured, fields
 
@@ -163,7 +163,7 @@ def all_as_it_was(value: Any) -> Any:
 def _copied(value: Any, known: dict[int, Any], arrays: bool = False) -> Walk:
     if id(value) in known:
         return known[id(value)]
-    if arrays and hasattr(value, "strides"):
+    if arrays and in_memory(value):
         result = known[id(value)] = snapshot(value)
         return result
     if isinstance(value, tuple):

@@ -7,13 +7,14 @@ cotangent of each entry of the result goes. Nothing is kept of the values themse
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from adcompiler.runtime.containers import from_items
-from adcompiler.runtime.errors import NoRuleError
+from adcompiler.runtime.errors import MutationError, NoRuleError
+from adcompiler.runtime.shadows import address, in_memory
 from adcompiler.runtime.tangents import accumulate, rebuild
 
 _DEPTH = 6  # how deep the results of operations on containers are looked into
@@ -165,6 +166,41 @@ def _assembled(form: Any, path: tuple[Any, ...], bars: dict[tuple[Any, ...], Any
     if all(ct is None for ct in items):
         return None
     return items if cls is list else tuple(items) if cls is tuple else from_items(items, cls)
+
+
+# --- loops ------------------------------------------------------------------------------------------------
+
+
+def unchanged(listed: list[Any], live: Any, backwards: bool = False) -> Iterator[Any]:
+    """The items of an iterator or a dict's view as a loop takes them, which are those that were `listed` before it."""
+    count = 0
+    for item in reversed(live) if backwards else live:
+        if count == len(listed) or not _is_same(item, listed[-1 - count if backwards else count]):
+            raise _changed()
+        count += 1
+        yield item
+    if count < len(listed):
+        raise _changed()
+
+
+def _is_same(a: Any, b: Any) -> bool:
+    """Whether two reads of an entry gave the same value: an array gives a new view, or a new number, each time."""
+    if a is b:
+        return True
+    if type(a) is not type(b):
+        return False
+    if isinstance(a, tuple):
+        return len(a) == len(b) and all(map(_is_same, a, b))
+    if isinstance(a, np.generic):
+        return bool(a == b) or bool(a != a and b != b)
+    return in_memory(a) and (address(a), a.shape, a.strides) == (address(b), b.shape, b.strides)
+
+
+def _changed() -> MutationError:
+    return MutationError(
+        "a loop changes what it runs over, through an iterator or the view of a dict\n"
+        "Which items it takes is not followed then.\nMake a list of them first: list(...)."
+    )
 
 
 # --- operations that are no builtins ----------------------------------------------------------------------

@@ -37,7 +37,7 @@ class Block:
 class Reference:
     """Where an array lies: its block, and its window there. It keeps no array alive."""
 
-    __slots__ = ("block", "dtype", "home", "offset", "repeats", "shape", "strides")
+    __slots__ = ("block", "dtype", "flat", "home", "offset", "repeats", "shape", "strides")
 
     def __init__(self, block: Block, offset: int, x: Any, home: Any, repeats: bool = False) -> None:
         self.block = block
@@ -47,6 +47,7 @@ class Reference:
         self.dtype = x.dtype
         self.home = home
         self.repeats = repeats  # it has some elements several times, as `broadcast_to` does
+        self.flat = False  # `x.flat`
 
     def overlaps(self, other: Reference) -> bool:
         """Whether two arrays of a block have an element in common."""
@@ -99,10 +100,20 @@ def root_of(x: Any) -> Any:
         x = base
 
 
+def in_memory(x: Any) -> bool:
+    """Whether a value is an array (a class of arrays has `strides`, too)."""
+    return hasattr(x, "strides") and not isinstance(x, type)
+
+
+def is_flat(x: Any) -> bool:
+    """Whether a value is `y.flat` of some array."""
+    return type(x).__name__ == "flatiter"
+
+
 def refer(x: Any) -> Reference | None:
     """Where an array of floats lies; None for a number and whatever else has no shadow."""
     if type(x) is not np.ndarray and like_of(x) is None:
-        return None
+        return _refer_flat(x) if is_flat(x) else None
     code = x.dtype.char
     root = root_of(x)
     if code not in _FLOATS:
@@ -132,6 +143,14 @@ def refer(x: Any) -> Reference | None:
     if block.real != real:
         raise _punned()
     return Reference(block, block.start if x is root else block.start + address(x) - address(root), x, np, repeats)
+
+
+def _refer_flat(x: Any) -> Reference | None:
+    """Where the elements of `x.flat` lie: in the array, one after the other, whatever its layout."""
+    at = refer(x.base)
+    if at is not None:
+        at.flat = True
+    return at
 
 
 def _device_block(root: Any, real: str) -> Block:
@@ -204,6 +223,13 @@ def _repeated() -> MutationError:
     )
 
 
+def _scattered() -> MutationError:
+    return MutationError(
+        "x.flat of an array that is written into, and whose elements do not lie one behind the other\n"
+        "It has no cotangent of its own.\nUse x.ravel(), or x.copy().flat."
+    )
+
+
 class _Nowhere:
     """The window of an array of integers, which has no cotangent: what is added is dropped."""
 
@@ -247,13 +273,17 @@ class Shadows:
             raise _repeated()
         home = at.home
         if 0 in at.shape:
-            return home.zeros(at.shape, at.dtype)
+            return home.zeros(0 if at.flat else at.shape, at.dtype)
         buffer = self._buffers.get(at.block)
         if buffer is None:
             buffer = self._buffers[at.block] = home.zeros(at.block.size, np.uint8)
         if home is np:
-            return np.ndarray(at.shape, at.dtype, buffer, at.offset, at.strides)
-        return home.ndarray(at.shape, at.dtype, buffer.data + at.offset, at.strides)
+            window = np.ndarray(at.shape, at.dtype, buffer, at.offset, at.strides)
+        else:
+            window = home.ndarray(at.shape, at.dtype, buffer.data + at.offset, at.strides)
+        if at.flat and not window.flags.c_contiguous:
+            raise _scattered()
+        return window.reshape(-1) if at.flat else window
 
     def take_array(self, at: Reference | None) -> Any:
         """A copy of an array's cotangent, which is zero from here on; None if nothing has been added there."""
@@ -312,7 +342,7 @@ class Shadows:
 
 def check_unshared(made: Any, *operands: Any) -> None:
     """Refuse what a function without derivative gives, if that is its argument, or a view of it."""
-    if hasattr(made, "strides") and any(hasattr(a, "strides") and root_of(a) is root_of(made) for a in operands):
+    if in_memory(made) and any(in_memory(a) and root_of(a) is root_of(made) for a in operands):
         raise MutationError(
             "the derivative of an array is dropped, which is written into\n"
             "With the memory, what is written has one name with a derivative and one without.\nPass a copy: x.copy()."

@@ -9,7 +9,7 @@ import numpy as np
 
 from adcompiler.runtime.arrays import home_of, like_of
 from adcompiler.runtime.errors import MutationError
-from adcompiler.runtime.shadows import root_of
+from adcompiler.runtime.shadows import in_memory, root_of
 from adcompiler.runtime.shapes import Shape, fit
 
 # The shape and the dtype of a value, which its cotangent has; Python's float and complex leave the dtype open.
@@ -65,7 +65,7 @@ def begin(y: Any, value: Any) -> Likeness | None:
 
 def check_integers(y: Any) -> None:
     """Refuse to write integers where the memory is that of floats."""
-    if hasattr(y, "strides") and y.dtype.kind not in "fc" and root_of(y).dtype.kind in "fc":
+    if in_memory(y) and y.dtype.kind not in "fc" and root_of(y).dtype.kind in "fc":
         raise MutationError(
             f"an array of {y.dtype} is written into, whose memory is one of floats\n"
             "What the floats are then has no derivative.\nWrite into the array of floats."
@@ -108,14 +108,14 @@ def check_strides(target: Any, value: Any) -> None:
 
 def check_apart(y: Any, value: Any) -> None:
     """Refuse a value that shares memory with the array, where NumPy reads what it has written."""
-    if value is y or (hasattr(value, "strides") and hasattr(y, "strides") and np.may_share_memory(y, value)):
+    if value is y or (in_memory(value) and in_memory(y) and np.may_share_memory(y, value)):
         raise _overlap()
 
 
 def _overlap() -> MutationError:
     return MutationError(
         "what is written shares memory with the array that it is written into\n"
-        "NumPy reads elements there that it has just overwritten.\nWrite a copy: y[::2] = y[:3].copy()."
+        "NumPy reads elements there that it has just overwritten.\nWrite a copy of the value: .copy()."
     )
 
 
