@@ -340,7 +340,7 @@ WORDS: dict[type, Words] = {
     Relay: _words("items of a generator", "generator", "each item's cotangent goes to what was yielded"),
     Iteration: Words(
         lambda found: type(found.plan).__name__.lower(), "loop",
-        lambda found: f"over {type(found.plan).__name__.lower()} items",
+        lambda _: "each item's cotangent goes into what the loop runs over",
     ),
 }  # fmt: skip
 
@@ -368,7 +368,7 @@ def located(file: str, line: int) -> str:
 
 def expression(expr: Any) -> str:
     """The text of an expression, objects of the compiler's under their suggested names."""
-    return _source(gast.Expr(value=_emitter().expr(expr)))
+    return source(gast.Expr(value=_emitter().expr(expr)))
 
 
 def _target(target: ir.Target) -> str:
@@ -380,10 +380,11 @@ def _target(target: ir.Target) -> str:
 
 def _code(stmt: ir.Stmt) -> list[str]:
     """The lines of a statement without blocks."""
-    return [line for node in _emitter().stmt(stmt) for line in _source(node).split("\n")]
+    return [line for node in _emitter().stmt(stmt) for line in source(node).split("\n")]
 
 
-def _source(node: gast.AST) -> str:
+def source(node: gast.AST) -> str:
+    """The text of a statement of the syntax tree."""
     return to_source(gast.Module(body=[node], type_ignores=[])).strip("\n")
 
 
