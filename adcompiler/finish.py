@@ -154,10 +154,7 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
 
         def back(ct: Any) -> tuple[Any, ...]:
             if not kept:
-                raise PullbackConsumedError(
-                    "this pullback was made with single_use=True and has been called before\n"
-                    "Make it with single_use=False to call it again."
-                )
+                raise _consumed(compiled.request.function)
             check_cotangent(ct, value)
             seed = project(ct, value)
             record = kept.pop() if single_use else kept[0]
@@ -181,6 +178,16 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
         return value, make_back
 
     return Finish(finish)
+
+
+def _consumed(function: Any) -> PullbackConsumedError:
+    return refuse(
+        PullbackConsumedError,
+        f"this pullback of {function.__qualname__} has been called before",
+        definition_of(function),
+        "It was made with single_use=True, and has freed what it had read.",
+        "Make it with single_use=False to call it again.",
+    )
 
 
 # --- calls at run time ------------------------------------------------------------------------------------

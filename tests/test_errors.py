@@ -4,6 +4,7 @@ import pickle
 
 import pytest
 
+from adcompiler import PullbackConsumedError, pullback
 from adcompiler.errors import DifferentiationError, NoRuleError, Origin, TangentError, UnsupportedSyntaxError, refuse
 
 ORIGIN = Origin("relax.py", 8, "x = np.tanh(x @ w)", 12, 17)
@@ -54,3 +55,22 @@ def test_errors_pickle():
     copy = pickle.loads(pickle.dumps(error))
     assert str(error) == str(copy)
     assert ORIGIN == copy.origin
+
+
+def squared(x):
+    return x * x
+
+
+def test_consumed_pullback_names_its_function():
+    """A pullback that is called too often says of which function it is, and where that stands."""
+    _, back = pullback(squared, 3.0, single_use=True)
+    back(1.0)
+    with pytest.raises(PullbackConsumedError) as caught:
+        back(1.0)
+    what, place, text, _, why, advice = str(caught.value).split("\n")
+    assert what == "this pullback of squared has been called before"
+    assert place == f'  File "{__file__}", line {squared.__code__.co_firstlineno}'
+    assert text == "    def squared(x):"
+    assert "single_use=True" in why
+    assert "single_use=False" in advice
+    assert caught.value.origin.line == squared.__code__.co_firstlineno
