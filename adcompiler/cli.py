@@ -7,7 +7,7 @@
     adcompiler check train.py:loss --args 'np.ones(3)'  the gradient against central differences
 
 A TARGET is `module:function` or `file.py:function`; behind the colon a dotted path is followed.  Exit codes: 0; 1 if
-the check failed or the function cannot be differentiated; 2 if the command makes no sense.
+the function cannot be differentiated, the check failed or no rule has that name; 2 if the command makes no sense.
 """
 
 from __future__ import annotations
@@ -77,12 +77,16 @@ def _parser() -> argparse.ArgumentParser:
 
     shown = _with_target(commands, "dump", _dump, "print the generated functions")
     shown.add_argument(
-        "--wrt", metavar="A,B", help="the parameters to differentiate with respect to (default: the first)"
+        "--wrt",
+        metavar="A,B",
+        help="the parameters to differentiate with respect to (default: the first that can have a derivative)",
     )
     shown.add_argument(
         "--single-use", action="store_true", help="the pullback may be called once, and consumes its records"
     )
-    shown.add_argument("--stage", choices=STAGES, default="final", help="what an earlier pass made")
+    shown.add_argument(
+        "--stage", choices=STAGES, default="final", help="what an earlier pass made (default: final, the text)"
+    )
 
     why = _with_target(commands, "explain", _explain, "say how each operation is differentiated")
     why.add_argument("--wrt", metavar="A,B", help="as for dump")

@@ -145,7 +145,8 @@ def differentiable(f: Any = None, *, nondiff: tuple[str, ...] = (), single_use: 
     """Mark a function as differentiated: the result calls exactly like `f` and has `.source(*args)`.
 
     The decorator is only needed for its options and for `.source`; helpers that `f` calls need nothing.  `nondiff`
-    names parameters that are constants; `single_use` overrides the choice that each transform makes.
+    names parameters that are constants: `gradient` refuses them, and `pullback` gives None.  With `single_use=False`
+    the pullback inside `gradient` and `value_and_grad` frees nothing while it runs; `pullback` has its own argument.
     """
     if f is None:
         return functools.partial(differentiable, nondiff=nondiff, single_use=single_use)
