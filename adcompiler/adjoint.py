@@ -117,6 +117,8 @@ class Adjoint(Protected):
         pair.results = tuple(ir.Name(self.bar(p)) if p in state else ir.Const(None) for p in pair.active)
         pair.sure = {p: p in state and not state[p].maybe for p in pair.active}
         pair.backward = tuple(backward)
+        pair.bars = dict(self.bar_names)
+        pair.junk = self.junk
 
     def adapted(self, state: State, wanted: State) -> Code:
         self.unset.update(name for name in wanted if name not in state)

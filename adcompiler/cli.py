@@ -35,6 +35,7 @@ from adcompiler.errors import DifferentiationError
 from adcompiler.explain import explained, table
 from adcompiler.pipeline import compile_request
 from adcompiler.rules.registry import all_non_differentiable, all_rules, key_name
+from adcompiler.runtime.release import OFF
 from adcompiler.show import place
 from adcompiler.version import __version__
 
@@ -135,7 +136,7 @@ def _dump(options: argparse.Namespace) -> int:
 def _explain(options: argparse.Namespace) -> int:
     with _quiet():
         function, args, kwargs = _called(options)
-        compiled, _ = tried(function, args, kwargs, _wrt(options, function), False, compile_request)
+        compiled, _ = tried(function, args, kwargs, _wrt(options, function), OFF, compile_request)
         text = explained(compiled)
     sys.stdout.write(text)
     return 0

@@ -9,8 +9,9 @@
 
         return value, loss_pullback
 
-What the pair passes as `saved` are here the free variables of the pullback, so the pullback must not assign them; those
-that the backward assigns get another name in it (`x_now`).
+What the pair passes as `saved` are here the free variables of the pullback, so a pullback that may be called again must
+not assign them; those that the backward assigns get another name in it (`x_now`).  One that is called once lets go of
+them (`nonlocal`).
 """
 
 from __future__ import annotations
@@ -24,13 +25,15 @@ import gast
 from adcompiler import ir
 from adcompiler.emit import Emitter
 from adcompiler.fold import fold
-from adcompiler.module import backward_block
+from adcompiler.lastuse import taken_in
+from adcompiler.module import backward_block, recycled
 from adcompiler.pair import Pair
 from adcompiler.renaming import renamed
 from adcompiler.runtime.bars import with_table
+from adcompiler.runtime.release import Release
 
 _LATE = "What the pullback reads is assigned below, before each return."
-_ONCE = "Call it once: it uses up the records of the loops."
+_ONCE = "Call it once: it uses up what the forward has kept."
 
 
 @dataclass(frozen=True)
@@ -42,12 +45,12 @@ class Titles:
     unique: Callable[[str], str]
 
 
-def closure_form(pair: Pair, emitter: Emitter, params: gast.arguments, single_use: bool, titles: Titles) -> Any:
+def closure_form(pair: Pair, emitter: Emitter, params: gast.arguments, release: Release, titles: Titles) -> Any:
     """The definition, or None if the pullback would have to assign a variable that user code in it reads."""
-    backward = None if pair.table else _closed(pair, single_use, titles)
+    backward = None if pair.table else _closed(pair, release, titles)
     if backward is None:
         return None
-    forward = _forward(pair)
+    forward = _forward(pair, release)
     last = forward[-1]
     returns = [s for s in ir.statements(forward) if isinstance(s, ir.Return)]
     emitter.new_function()
@@ -91,11 +94,11 @@ def wrapper_form(pair: Pair, emitter: Emitter, params: gast.arguments, own: tupl
 # --- forward ----------------------------------------------------------------------------------------------
 
 
-def _forward(pair: Pair) -> ir.Block:
+def _forward(pair: Pair, release: Release) -> ir.Block:
     """The forward of a pair, folded, with what the pullback reads kept under its name."""
     function = pair.spec.function
     keep = function.locals | function.cells | frozenset(pair.params) | frozenset(pair.saved)
-    return fold(pair.forward, keep, pair.saved)
+    return fold(recycled(pair, pair.forward, release), keep, pair.saved)
 
 
 def _ending_in_pullback(
@@ -129,8 +132,10 @@ def _returning(block: ir.Block, pullback: str) -> ir.Block:
 
 def _pullback(pair: Pair, backward: ir.Block, emitter: Emitter, titles: Titles) -> Any:
     emitter.new_function()
-    once = [emitter.comment(_ONCE)] if _consumes(backward) else []
-    return emitter.function(titles.pullback, (pair.cotangent,), [*once, *emitter.block(backward)])
+    kept = sorted((ir.bound_in(backward) | taken_in(backward)) & frozenset(pair.saved))
+    once = [emitter.comment(_ONCE)] if kept or _consumes(backward) else []
+    first = [gast.Nonlocal(names=kept)] if kept else []
+    return emitter.function(titles.pullback, (pair.cotangent,), [*once, *first, *emitter.block(backward)])
 
 
 def _consumes(block: ir.Block) -> bool:
@@ -143,9 +148,11 @@ def _consumes(block: ir.Block) -> bool:
     )
 
 
-def _closed(pair: Pair, single_use: bool, titles: Titles) -> ir.Block | None:
+def _closed(pair: Pair, release: Release, titles: Titles) -> ir.Block | None:
     """The backward with the saved values as free variables, which it does not assign."""
-    block = backward_block(pair, single_use)
+    block = backward_block(pair, release)
+    if release.drops:
+        return block  # what it lets go of is its own
     mapping = {n: titles.unique(f"{n}_now") for n in pair.saved if n in ir.bound_in(block)}
     if not mapping:
         return block

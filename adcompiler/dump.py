@@ -29,6 +29,7 @@ from adcompiler.module import backward_block, forward_block
 from adcompiler.pair import Pair
 from adcompiler.pipeline import Request, compile_request, specialised
 from adcompiler.program import signature_of
+from adcompiler.runtime.release import OFF, Release, current
 from adcompiler.spec import Spec
 from adcompiler.text import Text
 from adcompiler.version import __version__
@@ -53,10 +54,10 @@ def dump(
         raise ValueError(f"stage={stage!r} is not one of {', '.join(STAGES)}")
     function = plain(function)
     if stage in ("parse", "lower", "kinds"):
-        specs, assumed = tried(function, args, kwargs, wrt, single_use, _specs)
+        specs, assumed = tried(function, args, kwargs, wrt, _release(single_use), _specs)
         texts = [getattr(show, stage)(spec) for spec in specs]
         return _joined([_header(function.__name__, specs[0], None, single_use), *assumed_notes(assumed)], texts)
-    compiled, assumed = tried(function, args, kwargs, wrt, single_use, compile_request)
+    compiled, assumed = tried(function, args, kwargs, wrt, _release(single_use), compile_request)
     notes = [_header(function.__name__, compiled.spec, compiled.pair, single_use), *assumed_notes(assumed)]
     if stage in (None, "final"):
         return Text(compiled).module(notes)
@@ -65,7 +66,14 @@ def dump(
         return _joined(notes, [show.activity_of(pair.spec, pair.mask) for pair in pairs])
     if stage == "adjoint":
         return _joined(notes, [show.pair(pair, pair.forward, pair.backward) for pair in pairs])
-    return _joined(notes, [show.pair(p, forward_block(p), backward_block(p, single_use), done=True) for p in pairs])
+    release = compiled.request.release
+    blocks = [(p, forward_block(p, release), backward_block(p, release)) for p in pairs]
+    return _joined(notes, [show.pair(*each, done=True) for each in blocks])
+
+
+def _release(single_use: bool) -> Release:
+    """The release mode of a text: what runs for small arrays only drops, what is shown is all of it."""
+    return current() if single_use else OFF
 
 
 def _specs(request: Request) -> list[Spec]:
@@ -95,7 +103,7 @@ def plain(function: Any) -> FunctionType:
 
 
 def tried(
-    function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, wrt: Any, single_use: bool, compiler: Any
+    function: Any, args: Sequence[Any], kwargs: dict[str, Any] | None, wrt: Any, release: Release, compiler: Any
 ) -> tuple[Any, dict[str, Any]]:
     """What `compiler` makes of the first guess of the missing arguments that it accepts, and the guess."""
     signature = signature_of(function)
@@ -107,7 +115,7 @@ def tried(
         values = dict(bound.arguments) | guess
         arguments = {name: values[name] for name in signature.parameters}
         try:
-            request = Request(function, arguments, wanted(function, arguments, wrt), single_use)
+            request = Request(function, arguments, wanted(function, arguments, wrt), release)
             return compiler(request), guess
         except DifferentiationError as error:
             refused = refused or error

@@ -96,6 +96,11 @@ class Emitter:
                 return gast.Dict(keys=keys, values=[self.expr(v) for _, v in items])
             case ir.Star(value):
                 return gast.Starred(value=self.expr(value), ctx=gast.Load())
+            case ir.Taken(ir.Name(name)):
+                gone = gast.NamedExpr(target=store(name), value=constant(None))
+                return gast.Subscript(
+                    value=gast.Tuple(elts=[load(name), gone], ctx=gast.Load()), slice=constant(0), ctx=gast.Load()
+                )
             case ir.IfExp(test, body, orelse):
                 return gast.IfExp(test=self.expr(test), body=self.expr(body), orelse=self.expr(orelse))
             case ir.BoolOp(op, args):

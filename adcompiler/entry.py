@@ -10,7 +10,7 @@
         return finish(forward(params, x, y), params, x, y)
 
 It has the user's own signature, so Python binds the arguments and complains under the user's name.  Every guard is a
-type, dtype class or identity; values, shapes and sizes are never part of it.
+type, dtype class or identity; values and shapes are never part of it (sizes only: whether an array is worth reusing).
 """
 
 from __future__ import annotations
@@ -79,6 +79,8 @@ class _Writer:
         sets = {"ndarray": np.ndarray, "REAL": REAL_TYPES, "COMPLEX": COMPLEX_TYPES, "INTEGER": INTEGER_TYPES}
         self.bound: dict[str, Any] = {self.prefix + name: value for name, value in sets.items()}
         self.count = itertools.count(1)
+        release = compiled.request.release
+        self.above = release.above if release.small else 0  # larger arguments have another text
         self.spelled: dict[Any, str] = {}
         self.hidden = set(self.signature.parameters) | {function.__name__}
 
@@ -147,6 +149,8 @@ class _Writer:
         if isinstance(root, Root) and root.form == "default" and len(guard.path) == 1:
             return None  # the guard of the function's defaults
         value = self.path(guard.path)
+        if self.above and len(guard.path) == 1 and root.form == "arg" and isinstance(guard.kind, Array):
+            return f"{self.test(value, value, guard.kind, guard.type)} and {value}.nbytes < {self.above}"
         once = isinstance(guard.kind, Known) and type(guard.kind.value) not in (*_COMPARED, type(None))
         if not value.isidentifier() and not once:
             name = f"{self.prefix}{next(self.count)}"

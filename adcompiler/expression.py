@@ -111,6 +111,13 @@ class Star(Expr):
 
 
 @dataclass(frozen=True, slots=True)
+class Taken(Expr):
+    """The value of a variable, which holds None from then on: a call that is given it is the only one to hold it."""
+
+    value: Expr
+
+
+@dataclass(frozen=True, slots=True)
 class IfExp(Expr):
     """`body if test else orelse`; made by `fold` only."""
 
@@ -182,7 +189,7 @@ def children(expr: Any) -> Iterator[Expr]:  # noqa: C901  one case per form
             yield func
             yield from args
             yield from (value for _, value in kwargs)
-        case Attr(value, _) | Star(value):
+        case Attr(value, _) | Star(value) | Taken(value):
             yield value
         case Item(value, index):
             yield value
@@ -217,6 +224,8 @@ def rebuild(expr: Expr, f: Callable[[Expr], Expr]) -> Expr:  # noqa: C901  one c
             return Attr(f(value), name)
         case Star(value):
             return Star(f(value))
+        case Taken(value):
+            return Taken(f(value))
         case Item(value, index):
             return Item(f(value), f(index))
         case Slice(lower, upper, step):

@@ -31,6 +31,7 @@ from adcompiler.expression import Seq as Seq
 from adcompiler.expression import Slice as Slice
 from adcompiler.expression import Star as Star
 from adcompiler.expression import Static as Static
+from adcompiler.expression import Taken as Taken
 from adcompiler.expression import Verbatim as Verbatim
 from adcompiler.expression import as_argument as as_argument
 from adcompiler.expression import children as children

@@ -11,6 +11,7 @@ import builtins
 import itertools
 import linecache
 import re
+import sys
 import types
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -22,10 +23,19 @@ from adcompiler import ir
 from adcompiler.emit import Emitter
 from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.fold import fold
+from adcompiler.holdings import Holdings, holdings, holds_arrays, may_be_array
+from adcompiler.lastuse import let_go
+from adcompiler.lattice import Inert, numeric
 from adcompiler.liveness import drop
+from adcompiler.names import Names
 from adcompiler.pair import Pair
-from adcompiler.release import release
+from adcompiler.recycle import Words, recycle
+from adcompiler.release import released
+from adcompiler.runtime.release import Release
 from adcompiler.simplify import simplify
+
+# From Python 3.14 on, the reference count of an argument does not tell that its caller has it, too.
+_BORROWED = sys.version_info >= (3, 14)
 
 _numbers = itertools.count(1)
 
@@ -99,14 +109,19 @@ def local_names(pair: Pair) -> set[str]:
     return names
 
 
-def saved_expr(names: tuple[str, ...]) -> ir.Expr:
-    """The tuple of saved values."""
-    return ir.Seq("tuple", tuple(map(ir.Name, names)))
+def saved_expr(pair: Pair, release: Release) -> ir.Expr:
+    """The saved values: a tuple, or a list if the backward empties it."""
+    return ir.Seq("list" if empties(pair, release) else "tuple", tuple(map(ir.Name, pair.saved)))
 
 
-def forward_block(pair: Pair) -> ir.Block:
+def empties(pair: Pair, release: Release) -> bool:
+    """Whether the backward empties its record, so that nothing in it outlives its last use there."""
+    return release.drops and not pair.run and holds_arrays(pair.saved, holdings(pair))
+
+
+def forward_block(pair: Pair, release: Release) -> ir.Block:
     """The forward with `return value, saved`, folded."""
-    saved = saved_expr(pair.saved)
+    saved = saved_expr(pair, release)
 
     def finish(block: ir.Block) -> ir.Block:
         out: list[ir.Stmt] = []
@@ -123,8 +138,35 @@ def forward_block(pair: Pair) -> ir.Block:
 
     function = pair.spec.function
     mine = frozenset({pair.run}) | function.locals | function.cells | frozenset(pair.params)
-    block = drop(fold(finish(pair.forward), mine), mine | frozenset(_recorded(pair)))
+    block = recycled(pair, finish(pair.forward), release)
+    block = fold(block, mine)
+    kept = frozenset(_recorded(pair))
+    block = let_go(block, _own(pair), kept, moves=False) if release.drops else drop(block, mine | kept)
     return _still_local(pair) + (block if pair.record is None else _filling(block, pair.record, saved))
+
+
+def _own(pair: Pair) -> Holdings:
+    """What the forward of a single use may let go of: temporaries, and arrays that only the user's variables hold."""
+    function = pair.spec.function
+    named = function.locals | function.cells | frozenset(pair.params) | {pair.run}
+    seen = frozenset() if _looks_at_frames(pair) else function.locals - function.cells - frozenset(pair.params)
+    found = holdings(pair)
+    temporary = {n for n, kind in found.items() if n not in named and numeric(kind) is not None}
+    deleted = {n for s in ir.statements(pair.forward) if isinstance(s, ir.Delete) for n in s.names}
+    user = {n for n in seen - deleted if may_be_array(found.get(n))}
+    return {n: kind if n in temporary or n in user else Inert() for n, kind in found.items()}
+
+
+def _looks_at_frames(pair: Pair) -> bool:
+    """Whether a function may read its variables in another way than by name."""
+    names = {e.id for s in ir.statements(pair.forward) for t in ir.expressions(s) for e in ir.walk(t) if _is_global(e)}
+    return bool(names & {"locals", "vars", "eval", "exec", "dir"}) or any(
+        isinstance(s, ir.Opaque) for s in ir.statements(pair.forward)
+    )
+
+
+def _is_global(expr: ir.Expr) -> bool:
+    return isinstance(expr, ir.Global)
 
 
 def _filling(block: ir.Block, record: str, saved: ir.Expr) -> ir.Block:
@@ -152,48 +194,72 @@ def _recorded(pair: Pair) -> set[str]:
     return {*pair.saved, *(n for e in appended for n in ir.reads(e))}
 
 
-def backward_block(pair: Pair, single_use: bool) -> ir.Block:
+def backward_block(pair: Pair, release: Release) -> ir.Block:
     """The backward from unpacking `saved` to `return cotangents`, folded."""
     results: ir.Expr = pair.results[0] if len(pair.results) == 1 else ir.Seq("tuple", pair.results)
     body = (*pair.backward, ir.Return(results))
     folded = fold(simplify(body, frozenset({*pair.saved, pair.cotangent})), frozenset())
-    return release(folded) if single_use else folded
+    if not release.drops:
+        return folded
+    given = frozenset((pair.cotangent, pair.table)) if _BORROWED else frozenset((pair.table,))
+    return released(folded, release, words_of(pair, release), given)
 
 
-def define(pair: Pair, emitter: Emitter, single_use: bool) -> list[gast.AST]:
+def recycled(pair: Pair, forward: ir.Block, release: Release) -> ir.Block:
+    """The forward of a pair with results in the place of temporaries that are not needed any more."""
+    function = pair.spec.function
+    if not release.reuses:
+        return forward
+    keep = function.locals | function.cells | frozenset(pair.params) | frozenset(pair.saved)
+    return recycle(forward, words_of(pair, release), frozenset(pair.params), keep)
+
+
+def words_of(pair: Pair, release: Release) -> Words:
+    """What `recycle` has to know of a pair's text."""
+    names = Names(local_names(pair))
+
+    def meant(name: str) -> Any:
+        return pair.spec.program.global_value(pair.spec.globals, name)[1]
+
+    return Words(holdings(pair), names, meant, release.reuses)
+
+
+def define(pair: Pair, emitter: Emitter, release: Release) -> list[gast.AST]:
     """The definitions of a pair: forward and backward as two functions."""
     emitter.new_function()
     params = (pair.run, *pair.params) if pair.run else pair.params
-    forward = emitter.function(pair.forward_name, params, emitter.body(forward_block(pair)))
+    forward = emitter.function(pair.forward_name, params, emitter.body(forward_block(pair, release)))
     emitter.new_function()
-    unpack: list[gast.AST] = []
+    unpack: list[ir.Stmt] = []
     if pair.saved:
-        unpack = [emitter.stmt_Unpack(ir.Unpack(ir.Targets(pair.saved), ir.Name("saved")))]
-    body = unpack + emitter.block(backward_block(pair, single_use))
+        unpack = [ir.Unpack(ir.Targets(pair.saved), ir.Name("saved"))]
+    if empties(pair, release):
+        unpack.append(ir.Do(ir.Call(ir.Attr(ir.Name("saved"), "clear"))))
+    body = emitter.block(tuple(unpack)) + emitter.block(backward_block(pair, release))
     backward = emitter.function(
         pair.backward_name, ("saved", pair.cotangent, *([pair.table] if pair.table else [])), body
     )
     return [forward, backward]
 
 
-def write(pair: Pair, single_use: bool) -> Unit:
+def write(pair: Pair, release: Release) -> Unit:
     """The unit of a pair."""
     speller = Speller(pair.spec.globals, local_names(pair))
     emitter = Emitter(speller)
-    text = emitter.printed(define(pair, emitter, single_use))
+    text = emitter.printed(define(pair, emitter, release))
     own = (pair.forward_name, pair.backward_name)
     pairs = {name: p for name, p in speller.pairs.items() if not (p is pair and name in own)}
     return Unit(pair, text, speller.statics, pairs)
 
 
-def units(root: Pair, single_use: bool) -> dict[Pair, Unit]:
+def units(root: Pair, release: Release) -> dict[Pair, Unit]:
     """The units of a pair and of all pairs that it calls."""
     out: dict[Pair, Unit] = {}
     todo = [root]
     while todo:
         pair = todo.pop()
         if pair not in out:
-            out[pair] = write(pair, single_use)
+            out[pair] = write(pair, release)
             todo.extend(out[pair].pairs.values())
     return out
 

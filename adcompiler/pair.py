@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from adcompiler import ir
 from adcompiler.aliases import PLAIN, Memory
@@ -13,7 +13,7 @@ from adcompiler.spec import Spec
 class Pair:
     """`forward(*params) → (value, saved)`, `backward(saved, value_bar) → cotangents of the active parameters`.
 
-    `bars` holds for each parameter in order the name of its cotangent, None if it is inactive or zero.
+    `saved` are what the forward keeps, `results` the cotangents of the `active` parameters in order.
     """
 
     spec: Spec
@@ -37,6 +37,8 @@ class Pair:
     memory: Memory = PLAIN
     over: bool = False  # they, or the result, may be written into before the pullback runs
     caught: bool = False  # its exceptions are caught by a caller, in a program with a table
+    bars: dict[str, str] = field(default_factory=dict)  # the names of cotangents, by what they belong to
+    junk: str = ""  # the name of cotangents that nobody wants
     record: str | None = None  # the list that is filled with what is saved when the forward ends, if it is open
 
     @property

@@ -52,6 +52,7 @@ from adcompiler.overlap import overlap_check
 from adcompiler.pair import Pair
 from adcompiler.program import Program, signature_of
 from adcompiler.runtime.bars import checked, with_table
+from adcompiler.runtime.release import OFF, Release
 from adcompiler.spec import Root, Spec
 
 # Compilation is rare and touches shared tables: one at a time.
@@ -65,7 +66,7 @@ class Request:
     function: Any
     arguments: dict[str, Any]
     wanted: frozenset[str]
-    single_use: bool = False
+    release: Release = OFF  # of a pullback that may be called once
     inline: bool = True
     inner: bool = False  # called by compiled code, where wanted text has been made of what carries a derivative
     over: bool = False  # what it is given and gives may be written into before its pullback runs
@@ -136,7 +137,7 @@ def compile_request(request: Request) -> Compiled:
     """All passes."""
     with LOCK, _deep_recursion(request.function):
         program, spec, pair = _paired(request)
-        all_units = units(pair, request.single_use)
+        all_units = units(pair, request.release)
         load(all_units)
         return Compiled(request, program, spec, pair, all_units)
 

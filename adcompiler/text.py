@@ -30,7 +30,7 @@ class Text:
     def __init__(self, compiled: Compiled) -> None:
         self.root = compiled.pair
         self.function = compiled.request.function
-        self.single_use = compiled.request.single_use
+        self.release = compiled.request.release
         self.names = Namespace(*_identifiers(compiled))
         self.stem = self.root.spec.name.strip("_") or "function"
         self.title = self.names.unique(f"{self.stem}_forward")
@@ -53,7 +53,7 @@ class Text:
             number = forward.removeprefix(f"{stem}_forward")
             self.spelled[pair] = forward, self.names.unique(f"{stem}_backward{number}")
             writer = _Writer(self, pair)
-            text = _spaced(writer.printed(define(_titled(pair, self.spelled[pair]), writer, self.single_use)))
+            text = _spaced(writer.printed(define(_titled(pair, self.spelled[pair]), writer, self.release)))
             self.definitions[pair] = text
         return self.spelled[pair]
 
@@ -62,7 +62,7 @@ class Text:
         titles = Titles(self.title, self.pullback, self.names.unique)
         writer = _Writer(self, self.root)
         params = self.parameters(writer)
-        definition = closure_form(self.root, writer, params, self.single_use, titles)
+        definition = closure_form(self.root, writer, params, self.release, titles)
         if definition is None:
             writer = _Writer(self, self.root)
             definition = wrapper_form(self.root, writer, params, self.pair_names(self.root), titles)

@@ -13,6 +13,7 @@ from adcompiler.errors import DifferentiationError, Origin, UnsupportedSyntaxErr
 from adcompiler.module import generated_lines
 from adcompiler.pipeline import LOCK, Compiled, Request, compile_request
 from adcompiler.rules.registry import is_non_differentiable, lookup, on_register
+from adcompiler.runtime.release import OFF, Release, current
 
 _all: weakref.WeakSet[Variants] = weakref.WeakSet()
 _MOST = 64
@@ -48,6 +49,8 @@ class Variants:
         self.code, self.defaults, self.kwdefaults = _body(function)
         self.first: Callable[..., Any] = self.miss
         self.count = 0
+        self.release: Release = current()
+        self.others: dict[Release, tuple[Callable[..., Any], int]] = {}
         _all.add(self)
 
     def renew(self) -> None:
@@ -60,11 +63,21 @@ class Variants:
         f = self.function
         if f.__code__ is not self.code or f.__defaults__ is not self.defaults or f.__kwdefaults__ != self.kwdefaults:
             self.renew()
+        if self.single_use and current() is not self.release:
+            self.switch(current())
         return self.first(*args, **kwargs)
+
+    def switch(self, release: Release) -> None:
+        """Go on with what was compiled for another release mode."""
+        with LOCK:
+            self.others[self.release] = self.first, self.count
+            self.first, self.count = self.others.get(release, (self.miss, 0))
+            self.release = release
 
     def forget(self) -> None:
         """Compile anew at the next call."""
         self.first, self.count = self.miss, 0
+        self.others.clear()
 
     def miss(self, *args: Any, **kwargs: Any) -> Any:
         """No variant fits: make one, put it in front, and run it."""
@@ -92,7 +105,8 @@ class Variants:
         except DifferentiationError as error:
             locate(error, definition_of(self.function))
             raise
-        how = self.single_use, self.inline, self.inner, self.over
+        release = current().fitting(arguments) if self.single_use else OFF
+        how = release, self.inline, self.inner, self.over
         return compile_request(Request(self.function, arguments, wanted, *how))
 
     def bound(self, args: Any, kwargs: Any) -> dict[str, Any]:

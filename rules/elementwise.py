@@ -79,7 +79,12 @@ def divide(a, b):
         if ndim(a) == 0 and ndim(b) == 0:
             b_bar = -a_bar * conj(y) if y_bar else -multiply_strong(a_bar, conj(y))
         else:
-            b_bar = -(y_bar / conj(b)) * conj(y) if finite else -multiply_strong(divide_strong(y_bar, conj(b)), conj(y))
+            # Where `y` is finite, `b` is not zero: what it is broadcast over is summed before the division.
+            b_bar = (
+                -fit(y_bar * conj(y), b_shape) / conj(b)
+                if finite
+                else -multiply_strong(divide_strong(y_bar, conj(b)), conj(y))
+            )
         return fit(a_bar, a_shape), fit(b_bar, b_shape)
 
     return y, pullback

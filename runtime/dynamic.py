@@ -47,7 +47,7 @@ from adcompiler.runtime.resolved import (
     plain,
     without_owner,
 )
-from adcompiler.runtime.ruling import aligned, cotangents_of, first_that_takes, options_of, value_and_pullback
+from adcompiler.runtime.ruling import Form, aligned, cotangents_of, first_that_takes, options_of, value_and_pullback
 from adcompiler.runtime.text import CARRIERS, TEXT, makes_text, refuse_text
 from adcompiler.runtime.walk import is_array, is_constant
 
@@ -337,20 +337,20 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
             if found is not NotImplemented:
                 y, pullback = value_and_pullback(rule, found)
                 lists = tuple(v if v is not g else None for v, g in zip(_values(args, kwargs), given, strict=True))
-                return y, (None if is_constant(y) else pullback, rule, positional, named, lists)
+                return y, (None if is_constant(y) else pullback, rule, Form.of(positional, named), lists)
         if isinstance(key, types.FunctionType) and not foreign_module(key):
             source = _by_source(key, wanted, args, kwargs)
             y, saved = source.forward(*args, **kwargs)
-            return y, (source.backward, None, saved, None, None)
+            return y, (source.backward, None, saved, None)
         raise no_rule(key, [])
 
     def backward(saved: Any, y_bar: Any) -> Any:
-        pullback, rule, args, kwargs, lists = saved
+        pullback, rule, form, lists = saved
         if y_bar is None or pullback is None:  # nothing comes back, or a value of whole numbers moves with nothing
             return (None,) * len(wanted)
         if rule is None:
-            return pullback(args, y_bar)
-        cts = aligned(rule.signature, cotangents_of(rule, pullback, y_bar), wanted, args, kwargs)
+            return pullback(form, y_bar)
+        cts = aligned(rule.signature, cotangents_of(rule, pullback, y_bar), wanted, form)
         return tuple(map(listed, cts, lists))
 
     results = {rule.result for rule in rules}

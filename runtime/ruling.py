@@ -143,15 +143,25 @@ def _shown(found: Any) -> str:
     return "None" if found is None else f"a {type(found).__name__}"
 
 
-def aligned(
-    signature: inspect.Signature, cotangents: Any, wanted: tuple[bool, ...], args: Any, kwargs: Any
-) -> tuple[Any, ...]:
+@dataclass(frozen=True)
+class Form:
+    """What is kept of the arguments of a call for its reverse: how many, and which are complex; not what they are."""
+
+    complex: tuple[bool, ...]
+    names: tuple[str, ...]  # of the last ones, which were given by name
+
+    @classmethod
+    def of(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Form:
+        return cls(tuple(map(_may_be_complex, (*args, *kwargs.values()))), tuple(kwargs))
+
+
+def aligned(signature: inspect.Signature, cotangents: Any, wanted: tuple[bool, ...], form: Form) -> tuple[Any, ...]:
     """The cotangents of a rule's parameters as those of the call's arguments and keywords; only of those wanted."""
     by_name = dict(zip(signature.parameters, cotangents, strict=True))
-    numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
-    marks = signature.bind(*range(len(args)), **numbers)
-    values = (*args, *kwargs.values())
-    out: list[Any] = [None] * len(values)
+    count = len(form.complex)
+    first = count - len(form.names)
+    marks = signature.bind(*range(first), **dict(zip(form.names, range(first, count), strict=True)))
+    out: list[Any] = [None] * count
     for name, position in marks.arguments.items():
         ct = by_name[name]
         if isinstance(position, tuple | dict) and isinstance(ct, Thunk) and any(wanted[p] for p in places_of(position)):
@@ -159,7 +169,7 @@ def aligned(
         for key, p in position.items() if isinstance(position, dict) else enumerate(places_of(position)):
             if wanted[p] and ct is not None:
                 entry = ct[key] if isinstance(position, tuple | dict) else ct
-                out[p] = _as_real(unthunk(entry), values[p])
+                out[p] = unthunk(entry) if form.complex[p] else _as_real(unthunk(entry))
     return tuple(out)
 
 
@@ -170,11 +180,16 @@ def places_of(position: Any) -> Any:
     return position if isinstance(position, tuple) else (position,)
 
 
-def _as_real(ct: Any, value: Any) -> Any:
+def _may_be_complex(value: Any) -> bool:
+    kind = getattr(getattr(value, "dtype", None), "kind", "")
+    return kind == "c" or isinstance(value, complex | list | tuple)
+
+
+def _as_real(ct: Any) -> Any:
     """The real part of a complex cotangent that belongs to a real number or array."""
     if isinstance(ct, NotImplementedTangent):
         return ct
     kind = getattr(getattr(ct, "dtype", None), "kind", "c" if isinstance(ct, complex) else "f")
-    if kind != "c" or np.iscomplexobj(value):
+    if kind != "c":
         return ct
-    return ct.real if not isinstance(value, list | tuple) else ct
+    return ct.real

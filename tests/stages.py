@@ -11,6 +11,7 @@ from adcompiler.alias import alias
 from adcompiler.dump import dump
 from adcompiler.pipeline import Request, compile_request, specialised
 from adcompiler.program import signature_of
+from adcompiler.runtime.release import OFF, Release
 
 
 def arguments_of(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
@@ -32,7 +33,9 @@ def result_kind(f: Any, *args: Any, **kwargs: Any) -> str:
 
 def compiled(f: Any, *args: Any, wrt: tuple[str, ...], single_use: bool = False) -> Any:
     """The compilation of a function for given arguments."""
-    return compile_request(Request(f, arguments_of(f, args, {}), frozenset(wrt), single_use))
+    return compile_request(
+        Request(f, arguments_of(f, args, {}), frozenset(wrt), Release("reuse", 0) if single_use else OFF)
+    )
 
 
 def stage(f: Any, name: str, *args: Any, wrt: Any = None) -> str:

@@ -373,10 +373,11 @@ def test_header(sample):
 
 
 def test_single_use_says_so_where_it_matters(sample):
-    """A pullback that consumes its records says that it may be called once."""
+    """A pullback that lets go of what the forward has kept says that it may be called once."""
     assert "Call it once" in dump(sample.early, (V,))
     assert "Call it once" not in dump(sample.early, (V,), single_use=False)
-    assert "Call it once" not in dump(sample.loss, CALLS[0][1])
+    assert "Call it once" in dump(sample.loss, CALLS[0][1])
+    assert "Call it once" not in dump(sample.loss, CALLS[0][1], single_use=False)
 
 
 # --- arguments --------------------------------------------------------------------------------------------

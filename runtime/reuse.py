@@ -1,0 +1,155 @@
+"""What generated code calls at the last use of an array: `free`, `reuse` in place of a new result, `poison` in tests.
+
+    h = np.multiply(h, t, out=reuse(h, t))      the result goes into h, if nobody else has it and it fits
+    free(h)                                     the memory goes back to the pool, whoever still holds the array
+
+Both act only on what no other array shares.  `reuse` also makes sure that nobody else has the array itself, by its
+reference count: NumPy's views hold the array that they are views of.  What the counts are where only the calling text
+has an array is found when this module is loaded, since it depends on the interpreter.
+"""
+
+from __future__ import annotations
+
+import collections
+from sys import getrefcount
+from typing import Any
+
+import numpy as np
+
+from adcompiler.runtime.release import counts, current
+from adcompiler.runtime.tangents import accumulate
+
+_quarantine: collections.deque[Any] = collections.deque(maxlen=256)
+
+
+# --- whose memory it is -----------------------------------------------------------------------------------
+
+
+def memory_of(x: Any) -> Any:
+    """The object that holds the memory of a device array, which all its views have in common; None if there is none."""
+    memory = getattr(getattr(x, "data", None), "mem", None)
+    return getattr(x, "buf", None) if memory is None else memory
+
+
+def _is_shared(x: Any) -> bool:
+    """Whether another array may have the memory of a device array: the counts are those of the array's own references.
+
+    (CuPy: a view holds the memory, or the same pointer to it, and has a base.)
+    """
+    if getattr(x, "base", None) is not None:
+        return True
+    if hasattr(x, "data"):
+        return getrefcount(x.data) > 2 or getrefcount(x.data.mem) > 2
+    return getrefcount(x.buf) > 2
+
+
+# --- free and poison --------------------------------------------------------------------------------------
+
+
+def free(x: Any) -> bool:
+    """Return the memory of a device array to its pool, whoever still holds the array; whether that was done.
+
+    Arrays of NumPy are left alone: their memory has no pool, and goes when the last reference does.
+    """
+    if type(x) is np.ndarray:
+        return False
+    give_back = getattr(memory_of(x), "free", None)
+    if give_back is None:
+        give_back = getattr(x, "free", None)
+    if give_back is None or x.nbytes < current().above:
+        return False
+    if _is_shared(x):
+        counts["shared"] += 1
+        return False
+    size = x.nbytes
+    give_back()
+    counts["released"] += 1
+    counts["bytes"] += size
+    return True
+
+
+def poison(x: Any) -> None:
+    """Fill an array that would be freed with NaN, and keep its memory from being used again for a while."""
+    if getattr(getattr(x, "dtype", None), "kind", "") in "fc" and getattr(x, "ndim", 0):
+        x[...] = np.nan
+        _quarantine.append(x)
+        counts["poisoned"] += 1
+
+
+# --- reuse ------------------------------------------------------------------------------------------------
+
+
+def reuse(x: Any, y: Any = None) -> Any:
+    """`x`, if the result of an operation on `x` and `y` may be written into it (``out=``); else None, for a new array.
+
+    The array must be as large as results are worth it, of the result's shape and dtype, and nobody else's.
+    """
+    if getrefcount(x) != (_TWICE if x is y else _ONCE if y is None else _BESIDE):
+        return None
+    return x if _fits(x, y) else None
+
+
+def reuse_either(x: Any, y: Any) -> Any:
+    """As `reuse`, of one or the other."""
+    if getrefcount(x) == _BESIDE and _fits(x, y):
+        return x
+    return y if getrefcount(y) == _BESIDE and _fits(y, x) else None
+
+
+def add_into(total: Any, part: Any) -> Any:
+    """`accumulate(total, part)`, written into `total` where the caller has passed its only reference."""
+    if getrefcount(total) == _PASSED and _fits(total, part):
+        total += part
+        return total
+    return accumulate(total, part)
+
+
+def _fits(x: Any, y: Any) -> bool:
+    """Whether the result of an elementwise operation on an array and another operand has its shape and dtype."""
+    if not _is_buffer(x) or x.nbytes < current().above:
+        return False
+    if y is None or y is x or type(y) in (float, int, bool):
+        pass
+    elif isinstance(y, np.generic) or type(y) is type(x):
+        if not (y.shape == x.shape or _spreads(y.shape, x.shape)) or np.promote_types(x.dtype, y.dtype) != x.dtype:
+            return False
+    elif not (type(y) is complex and x.dtype.kind == "c"):
+        return False
+    counts["reused"] += 1
+    counts["reused_bytes"] += x.nbytes
+    return True
+
+
+def _is_buffer(x: Any) -> bool:
+    """Whether a value is an array of floats that has memory of its own."""
+    if type(x) is np.ndarray:
+        return x.base is None and x.dtype.kind in "fc" and x.flags.owndata and x.flags.writeable
+    if memory_of(x) is None or x.dtype.kind not in "fc":
+        return False
+    return not _is_shared(x)
+
+
+def _spreads(part: tuple[int, ...], whole: tuple[int, ...]) -> bool:
+    """Whether an array of shape `part` is broadcast to `whole` beside one of that shape."""
+    return len(part) <= len(whole) and all(p in (1, w) for p, w in zip(reversed(part), reversed(whole), strict=False))
+
+
+def _references() -> tuple[int, int, int, int]:
+    """The reference counts that the functions above see for an array that only the local variable of a caller has."""
+    seen: list[int] = []
+
+    def count(x: Any, y: Any = None) -> None:
+        seen.append(getrefcount(x))
+
+    x, y = np.empty(1), np.empty(1)
+    np.negative(x, out=count(x))
+    np.add(x, y, out=count(x, y))
+    np.add(x, x, out=count(x, x))
+    count((x, x := None)[0])  # type: ignore[assignment]
+    return tuple(seen)  # type: ignore[return-value]
+
+
+_ONCE, _BESIDE, _TWICE, _PASSED = _references()
+
+
+__all__ = ["add_into", "free", "memory_of", "poison", "reuse", "reuse_either"]
