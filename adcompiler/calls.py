@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -152,7 +153,11 @@ class CallResolver(StreamResolver):
                 return self._kept(expr, operands, kinds, func.name)
             effect = InertCall("of an object without derivative", keeps=True)
             return self.text_method(expr, func, kinds) or self._effect(expr, effect, operands, kinds, func.name)
-        written = self.written_method(expr, func, obj, kinds) or self.container_method(expr, func, obj, kinds)
+        written = (
+            self._with_keywords(expr, func, obj, kinds)
+            or self.written_method(expr, func, obj, kinds)
+            or self.container_method(expr, func, obj, kinds)
+        )
         if written is not None:
             return written
         if isinstance(obj, Unknown):
@@ -167,6 +172,28 @@ class CallResolver(StreamResolver):
             f".{func.name}() of a container",
             "Methods of containers are not differentiated yet.",
             "Build a new list or tuple instead." if func.name in WRITERS else "Read the items by index or in a loop.",
+        )
+        return self.apply(expr, callee, (func.value, *self._operands(expr, expr.args)), (obj, *kinds), Unknown())
+
+    def _with_keywords(self, expr: ir.Call, func: ir.Attr, obj: Kind, kinds: list[Any]) -> Resolved | None:
+        """A method that is called with `**more`: with the keywords by name, or, of an update, with a dict of them."""
+        if all(name is not None for name, _ in expr.kwargs) or not any(map(can_be_active, (obj, *kinds))):
+            return None
+        given = [([(name, v)] if name is not None else self._expand_dict(v)) for name, v in expr.kwargs]
+        named = [pair for pairs in given if pairs is not None for pair in pairs]
+        if None not in given and len({name for name, _ in named}) == len(named):
+            return self.call(replace(expr, kwargs=tuple(named)))
+        if func.name == "update" and self.container_class(obj) is dict:
+            items = tuple((None if name is None else ir.Const(name), v) for name, v in expr.kwargs)
+            last = self._made(ir.DictOf(items))
+            if expr.args:
+                self._made(ir.Call(func, expr.args))
+            return self.call(ir.Call(func, (last,)))
+        callee = self.missing(
+            UnsupportedSyntaxError,
+            f"** in a call of .{func.name}(), where the keywords are only known at run time",
+            "",
+            "Write the arguments out.",
         )
         return self.apply(expr, callee, (func.value, *self._operands(expr, expr.args)), (obj, *kinds), Unknown())
 

@@ -321,9 +321,10 @@ class Normaliser:
         else:
             func = self._path(node.func)
         given = [item for arg in node.args for item in _spread(arg)]
-        atoms = self.operands([*given, *(k.value for k in node.keywords)])
+        keywords = _spread_keywords(node.keywords)
+        atoms = self.operands([*given, *(value for _, value in keywords)])
         args, values = atoms[: len(given)], atoms[len(given) :]
-        kwargs = tuple((k.arg, v) for k, v in zip(node.keywords, values, strict=True))
+        kwargs = tuple((name, v) for (name, _), v in zip(keywords, values, strict=True))
         return ir.Call(func, tuple(args), kwargs)
 
     def iterable(self, node: gast.AST) -> ir.Expr:
@@ -349,3 +350,16 @@ def _spread(node: gast.AST) -> list[gast.AST]:
     if isinstance(node, gast.Starred) and isinstance(node.value, gast.List | gast.Tuple):
         return [item for part in node.value.elts for item in _spread(part)]
     return [node]
+
+
+def _spread_keywords(keywords: Sequence[gast.keyword]) -> list[tuple[str | None, gast.AST]]:
+    """`**{"a": v}` among keywords is `a=v`; if a keyword would stand twice, they are as they were."""
+    out: list[tuple[str | None, gast.AST]] = []
+    for keyword in keywords:
+        keys = keyword.value.keys if keyword.arg is None and isinstance(keyword.value, gast.Dict) else [None]
+        if all(isinstance(key, gast.Constant) and str(key.value).isidentifier() for key in keys):
+            out += [(key.value, value) for key, value in zip(keys, keyword.value.values, strict=True)]
+        else:
+            out.append((keyword.arg, keyword.value))
+    names = [name for name, _ in out if name is not None]
+    return out if len(names) == len(set(names)) else [(k.arg, k.value) for k in keywords]

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from adcompiler import MutationError, UnsupportedSyntaxError, pullback
-from tests.promises import check
+from tests.promises import check, check_refused
 
 X = np.array([0.3, 0.4, -0.2])
 
@@ -669,3 +669,52 @@ def test_vars_of_an_object():
     """vars() would give the fields away without their cotangents, and is refused."""
     with pytest.raises(UnsupportedSyntaxError, match="vars"):
         pullback(through_vars, 0.7)
+
+
+def several_keys(x, y):
+    return {key: x * y for key in ("u", "q")}
+
+
+def updated_by_a_display(x, y):
+    d = {"u": x}
+    d.update(z=y, **{"u": x * y, "v": y})
+    return d
+
+
+def updated_by_keywords(x, y):
+    d = {"u": x, "k": y}
+    d.update({"u": y * y, "k": x}, w=x * x, **several_keys(x, y))
+    return d
+
+
+def sorted_by_keywords(x, y):
+    items = [x, y, x * y]
+    items.sort(**{"reverse": True})
+    return items
+
+
+def updates_of_unlike_dicts(x, y):
+    dicts = [{"r": y}, OrderedDict(r=x)]
+    for d in dicts:
+        d.update(w=x, **{"r": y * y})
+    return [dict(d) for d in dicts]
+
+
+@pytest.mark.parametrize(
+    "program", [updated_by_a_display, updated_by_keywords, sorted_by_keywords, updates_of_unlike_dicts]
+)
+def test_methods_with_unpacked_keywords(program):
+    """What `**` gives to a method of a container are keywords, beside those that are written out and behind them."""
+    check(program, 0.7, 0.4)
+
+
+def updates_by_unknown_keywords(x, y):
+    more = several_keys(x, y)
+    for d in [{"r": y}, OrderedDict(r=x)]:
+        d.update(w=x, **more)  # refused
+    return d["q"]
+
+
+def test_unknown_keywords_of_a_method_of_no_known_class():
+    """Where neither the class nor the keywords are known, the call is refused."""
+    check_refused(UnsupportedSyntaxError, updates_by_unknown_keywords, 0.7, 0.4)
