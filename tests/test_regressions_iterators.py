@@ -1,6 +1,9 @@
 """Iterators with a name."""
 
 import contextlib
+import functools
+import itertools
+import math
 
 import pytest
 
@@ -142,3 +145,52 @@ def over_seven(x):
 def test_map_over_many_iterables():
     """`map` takes as many iterables as its function has parameters."""
     assert gradient(over_seven)(1.5) == pytest.approx(4 * 1.5 + 3 * 1.5**2)
+
+
+class Layer:
+    def __init__(self, weight):
+        self.weight = weight
+
+    def __call__(self, x):
+        return x * self.weight
+
+
+class Shift(Layer):
+    def __call__(self, x):
+        return x + self.weight * self.weight
+
+
+def one_after_another(x):
+    return functools.reduce(lambda v, f: f(v), [math.sin, math.exp, lambda v: v * x], x)
+
+
+def composed(x):
+    return functools.reduce(lambda f, g: lambda v: g(f(v)), (math.sin, math.exp, math.cos))(x)
+
+
+def layers_one_after_another(x):
+    return functools.reduce(lambda v, layer: layer(v), [Layer(x), Shift(x), Layer(2.0)], x)
+
+
+def the_last_of_several(x):
+    return functools.reduce(lambda f, g: g, [Layer(x), Shift(x)])(x)
+
+
+def accumulated_functions(x):
+    return list(itertools.accumulate([math.sin, math.cos], lambda v, f: f(x)))[1]
+
+
+def reduced_in_a_loop_over_functions(x):
+    out = []
+    for f in (math.sin, math.tan):
+        out.append(functools.reduce(lambda v, g: g(v), [math.cos, math.exp], f(x)))
+    return out
+
+
+@programs(
+    one_after_another, composed, layers_one_after_another, the_last_of_several, accumulated_functions,
+    reduced_in_a_loop_over_functions,
+)  # fmt: skip
+def test_reductions_over_functions(program):
+    """What `reduce` and `accumulate` have so far is kept from one function or object to the next."""
+    check(program, 0.7)
