@@ -11,10 +11,9 @@ import numpy as np
 from adcompiler import ir
 from adcompiler.arraystores import before_out
 from adcompiler.callees import Dynamic, InertCall, Missing, RuleCall, Spread
-from adcompiler.decide import LIBRARIES, constructed, full_name, isinstance_kind, root_module
+from adcompiler.decide import LIBRARIES, constructed, full_name, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
-    Array,
     Closure,
     DictOfKinds,
     Foreign,
@@ -39,7 +38,6 @@ from adcompiler.runtime.changes import WRITERS
 from adcompiler.runtime.domain import array_member, unwrapped
 from adcompiler.runtime.marks import stop_gradient
 from adcompiler.runtime.missing import without_rule
-from adcompiler.runtime.patterns import pattern_attribute, pattern_name, rest_of
 from adcompiler.sharing import overwrites
 from adcompiler.streams import StreamResolver
 from adcompiler.transfer import result_kind
@@ -245,7 +243,7 @@ class CallResolver(StreamResolver):
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
             return self.apply(expr, InertCall("stop_gradient", "constant", passes=True), operands, kinds, kind)
         found = (
-            self._matched(expr, function, kinds)
+            self._asked(expr, function, kinds)
             or self.text_function(expr, function, kinds)
             or self.on_places(expr, function, kinds)
             or self.on_containers(expr, function, kinds)
@@ -255,48 +253,6 @@ class CallResolver(StreamResolver):
         if found is not None:
             return found
         return self._keyed(expr, function, expr.args, kinds, name)
-
-    def _matched(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
-        """`isinstance`, and what else `match` asks for; None for all other functions."""
-        if function is isinstance and len(kinds) == 2:
-            found = isinstance_kind(*kinds)
-            if self.program.on_device and isinstance(kinds[0], Array | IntArray):
-                found = Int()  # an array of NumPy, or of CuPy
-            return self.apply(expr, InertCall("a test", "bool"), expr.args, kinds, found)
-        if function is pattern_attribute and isinstance(kinds[1], Known):
-            # A positional sub-pattern is matched with an attribute, or with the subject itself.
-            subject, _, index = expr.args
-            name = pattern_name(kinds[1].value, index.value)  # type: ignore[attr-defined]
-            return self.value(subject if name is None else ir.Attr(subject, name))
-        if function is rest_of and isinstance(expr.args[0], ir.Name):
-            return self._rest(expr, kinds)
-        if function is pattern_attribute:
-            callee = self.missing(
-                UnsupportedSyntaxError,
-                "a pattern with a class that is not known",
-                "Which attributes it stands for is found while compiling.",
-                "Name the attributes: `case C(x=...)`.",
-            )
-            return self.apply(expr, callee, expr.args, kinds, Unknown())
-        return None
-
-    def _rest(self, expr: ir.Call, kinds: list[Any]) -> Resolved:
-        """What `**rest` of a pattern captures: a display, where the keys are known."""
-        whole = self.program.deep_kind(kinds[0])
-        if not can_be_active(whole):
-            return self.apply(expr, InertCall("no derivative"), expr.args, kinds, Inert())
-        given = [k.value for k in kinds[1:] if isinstance(k, Known)]
-        if isinstance(whole, DictOfKinds) and not self.program.escaped and len(given) == len(kinds) - 1:
-            left = [key for key in whole.keys if key not in given]
-            items = tuple((ir.Const(k), self._made(ir.Item(expr.args[0], ir.Const(k)))) for k in left)
-            return self.display(ir.DictOf(items))
-        callee = self.missing(
-            UnsupportedSyntaxError,
-            "the rest of a mapping whose keys are not known",
-            "It has no derivative yet.",
-            "Load the items by their keys.",
-        )
-        return self.apply(expr, callee, expr.args, kinds, Unknown())
 
     def _keyed(self, expr: ir.Call, key: Any, args: tuple[ir.Expr, ...], kinds: list[Any], name: str) -> Resolved:
         """A call whose function (or method descriptor) is `key`: rule, no derivative, source, or refusal."""

@@ -17,12 +17,12 @@ from adcompiler import ir
 from adcompiler.binding import BindError, bind_call
 from adcompiler.callees import Build, Copied, Make
 from adcompiler.lattice import DictOfKinds, Heap, Instance, Kind, ListOf, Observed, TupleOf, Unknown, class_of, numeric
-from adcompiler.overloads import OverloadResolver
+from adcompiler.lookups import LookupResolver
 from adcompiler.resolve import Resolved
 from adcompiler.runtime.members import ABSENT, is_generated, is_named_tuple, member
 
 
-class ConstructResolver(OverloadResolver):
+class ConstructResolver(LookupResolver):
     """Adds the construction of records to what can be resolved."""
 
     def _constructed(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:

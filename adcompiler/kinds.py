@@ -122,11 +122,14 @@ class Inference(LoopPlans):
         method = getattr(self, "stmt_" + type(stmt).__name__)
         return method(stmt, env)  # type: ignore[no-any-return]
 
-    def stmt_Assign(self, stmt: ir.Assign, env: Env) -> tuple[ir.Block, Env]:
+    def stmt_Assign(self, stmt: ir.Assign, env: Env) -> tuple[ir.Block, Env | None]:
         if stmt.augmented:
             grown = self.grown(stmt)
             if grown is not None:
                 return grown, env
+        looked_up = self.looked_up(stmt)
+        if looked_up is not None:
+            return self.block(looked_up, env)
         value, kind = self.value(stmt.value)
         env = self.changed(env) if changes(value) else env
         if stmt.augmented and kind is not None:

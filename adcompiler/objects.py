@@ -13,6 +13,8 @@ from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
 
+import gast
+
 from adcompiler import ir
 from adcompiler.callees import Dynamic, Field, InertCall, Load, Make, RuleCall
 from adcompiler.errors import UnsupportedSyntaxError
@@ -29,6 +31,7 @@ from adcompiler.lattice import (
     is_transform,
 )
 from adcompiler.operations import OperationResolver
+from adcompiler.parse import parse
 from adcompiler.places import is_mutable
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup
@@ -40,6 +43,7 @@ from adcompiler.runtime.members import (
     is_constant_of_class,
     is_data_descriptor,
     is_field,
+    is_generated,
     member,
     member_count,
     owner_of,
@@ -141,12 +145,19 @@ class ObjectResolver(OperationResolver, FunctionResolver):
                 return name in names
             case Heap(cls):
                 found = member(cls, name)
+                if may_be_computed(cls, found):
+                    return self.program.content(obj, name) is not None
                 return isinstance(found, types.MemberDescriptorType) or found is ABSENT or is_constant_of_class(found)
         return False
 
     def _field(self, expr: ir.Attr, obj: Kind) -> Resolved:
         """A field of an object."""
         name, key = expr.name, Field(expr.name)
+        if isinstance(obj, Heap) and may_be_computed(obj.cls, member(obj.cls, name)):
+            args, kinds = (expr.value, ir.Const(name)), (obj, Known(name))
+            if sets_attribute(obj.cls, name):
+                return self.place_call(expr, places.LOAD_OWN_ATTRIBUTE, args, kinds, self.program.content(obj, name))
+            return self.apply(expr, Dynamic(getattr), args, kinds, Unknown())
         if isinstance(obj, Heap):
             known = member(obj.cls, name) is ABSENT or not is_constant_of_class(member(obj.cls, name))
             return self._written_field(expr, obj, self.program.content(obj, name) if known else Unknown())
@@ -179,7 +190,7 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         found = member(cls, "__getattr__")
         if plain_function(found) is None:
             return self._written_field(expr, obj, Unknown())
-        if self.program.stores_attributes:  # it may have been set meanwhile
+        if self.program.stores_attributes and not isinstance(obj, Heap):  # it may have been set meanwhile
             args = (expr.value, ir.Const(expr.name))
             return self.apply(expr, Dynamic(getattr), args, (obj, Known(expr.name)), Unknown())
         self._guard_member(obj, cls, "__getattr__", found)
@@ -299,8 +310,11 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         args: tuple[ir.Expr, ...] = expr.args if isinstance(expr, ir.Call) else ()
         if not isinstance(found, staticmethod):
             args = (self._made(ir.Attr(func.value, "__self__")), *args)
+        if isinstance(expr, ir.Attr) and isinstance(found, types.FunctionType):  # a method that is called later
+            bound = Instance(types.MethodType, ("__func__", "__self__"), (Known(function), owner))
+            return self.apply(expr, Make(("__self__",)), args, (owner,), bound)
         if isinstance(expr, ir.Call) == isinstance(found, property):
-            return self._refused_attribute(func, obj, cls)  # a method that is not called, or a property that is
+            return self._refused_attribute(func, obj, cls)
         return self._on(expr, function, args)
 
 
@@ -308,6 +322,33 @@ def plain_function(found: Any) -> Any:
     """The Python function that a class defines, also one wrapped by `differentiable`; None if it is something else."""
     found = found.__adcompiler_function__ if is_transform(found) else found
     return found if isinstance(found, types.FunctionType) else None
+
+
+def may_be_computed(cls: type, found: Any) -> bool:
+    """Whether `__getattr__` is asked for an attribute that an object has not set; `found` is what its class has."""
+    return member(cls, "__getattr__") is not ABSENT and (
+        found is ABSENT or isinstance(found, types.MemberDescriptorType)
+    )
+
+
+def sets_attribute(cls: type, name: str) -> bool:
+    """Whether the `__init__` of a class, or of a base, sets an attribute whatever its arguments are."""
+    for base in cls.__mro__:
+        init = plain_function(vars(base).get("__init__"))
+        if init is not None and is_generated(init):
+            return name in getattr(cls, "__dataclass_fields__", ())
+        node: Any = None if init is None else parse(init).node
+        for stmt in [] if node is None else node.body:
+            targets = stmt.targets if isinstance(stmt, gast.Assign) else [getattr(stmt, "target", None)]
+            owner = node.args.args[0].id if node.args.args else None
+            if any(isinstance(t, gast.Attribute) and _name_of(t) == (owner, name) for t in targets):
+                return True
+    return False
+
+
+def _name_of(target: gast.Attribute) -> tuple[str | None, str]:
+    """The variable and the attribute of a target `variable.attribute`."""
+    return getattr(target.value, "id", None), target.attr
 
 
 def _of_object(value: Any) -> tuple[Any, ...]:

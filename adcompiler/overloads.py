@@ -48,29 +48,13 @@ class OverloadResolver(ObjectResolver):
         name = kinds[1].value if len(kinds) > 1 and isinstance(kinds[1], Known) else None
         if function is type and len(kinds) == 1:
             return self.apply(expr, InertCall("a class"), expr.args, kinds, Known(cls))
-        if function in (getattr, hasattr) and isinstance(name, str) and name.isidentifier():
-            return self._by_name(expr, function, kinds[0], cls, name)
+        if function is getattr and len(kinds) == 2 and isinstance(name, str) and name.isidentifier():
+            return self._attribute(ir.Attr(expr.args[0], name), kinds[0], cls)
         if function is getattr and len(kinds) == 2:
             return self.apply(expr, Dynamic(getattr), expr.args, kinds, Unknown())
         if function is abs:
             return self._unary(expr, "__abs__", kinds[0], cls)
         return None
-
-    def _by_name(self, expr: ir.Call, function: Any, obj: Kind, cls: type, name: str) -> Resolved | None:
-        """`getattr(obj, "name")`, with a default or not, or `hasattr`."""
-        attribute = ir.Attr(expr.args[0], name)
-        there = self._has_field(obj, name) or member(cls, name) is not ABSENT
-        if not there and member(cls, "__getattr__") is not ABSENT:
-            return None
-        if there and (function is getattr):
-            return self._attribute(attribute, obj, cls)
-        if not there and (function is hasattr or len(expr.args) == 3):
-            self._guard_own(obj, name)
-        elif there and self._has_field(obj, name):
-            self.attr(attribute)  # guarded as if it were loaded
-        if function is hasattr:
-            return self.apply(expr, InertCall("a test", "bool"), expr.args, (obj, Known(name)), Known(there))
-        return self.value(expr.args[2]) if len(expr.args) == 3 else None
 
     # --- operators --------------------------------------------------------------------------------------
 

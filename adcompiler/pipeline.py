@@ -10,7 +10,7 @@
                                                                       lattice, joins, shapeclasses, transfer, decide
       resolve    operation → callee and kind                          resolve, rulecalls, operations, functions, calls
                    containers as wholes; what is written into; text   moves; places, arraystores; textcalls
-                   objects                                            objects, overloads, construct, newobjects
+                   objects                                            objects, overloads, lookups, construct, newobjects
     alias        IR → alias classes                                   alias, aliases, sharing
     activity     IR → which names carry derivatives                   activity, active, unfollowed, escape,
                                                                       handled, texts

@@ -12,7 +12,7 @@ import numpy as np
 from adcompiler.runtime.bars import Bars, Cell
 from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.held import hold, is_object
-from adcompiler.runtime.members import is_generated
+from adcompiler.runtime.members import ABSENT, is_field, is_generated, member
 from adcompiler.runtime.moved import (
     CONTAINERS,
     Moved,
@@ -257,10 +257,26 @@ def load_attribute_bar(saved: Any, value_bar: Any, bars: Bars) -> tuple[Any, ...
     return (None,)
 
 
+def load_own_attribute(obj: Any, name: str) -> tuple[Any, Any]:
+    """`obj.name`, of a class whose `__getattr__` would be asked if the object had no such field."""
+    own, value = is_field(obj, name), getattr(obj, name)
+    if not own:
+        raise UnsupportedSyntaxError(
+            f"the attribute .{name} of a {type(obj).__qualname__} is read before it is set\n"
+            "Here `__getattr__` computes it, elsewhere it is a field.\nSet it first, or give one of them another name."
+        )
+    return value, (obj, name)
+
+
 def update_attribute(obj: Any, name: str, value: Any, op: str) -> tuple[None, Any]:
     """`obj.name op= value`, where numbers are replaced, lists grow, and arrays change in place."""
     _refuse_foreign(obj, name)
     old = getattr(obj, name)
+    if hasattr(type(obj), "__getattr__") and member(type(obj), name) is ABSENT and not is_field(obj, name):
+        raise UnsupportedSyntaxError(
+            f"an augmented assignment to .{name}, which {type(obj).__qualname__}.__getattr__ computes\n"
+            f"What that read is not followed there.\nAssign a new value: `obj.{name} = obj.{name} {op} ...`."
+        )
     new, changed = _updated((obj, name), old, value, op)
     setattr(obj, name, new)
     return None, changed or (obj, name, op, old, value, False)
@@ -276,4 +292,5 @@ INIT_ATTRIBUTE = Operation("init_attribute", init_attribute, store_attribute_bar
 
 CELL = Operation("cell", cell, cell_bar)
 LOAD_ATTRIBUTE = Operation("load_attribute", load_attribute, load_attribute_bar, stores=False, keyed=True)
+LOAD_OWN_ATTRIBUTE = Operation("load_own_attribute", load_own_attribute, load_attribute_bar, stores=False, keyed=True)
 UPDATE_ATTRIBUTE = Operation("update_attribute", update_attribute, update_bar, keyed=True)
