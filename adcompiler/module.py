@@ -159,14 +159,11 @@ def _own(pair: Pair) -> Holdings:
 
 def _looks_at_frames(pair: Pair) -> bool:
     """Whether a function may read its variables in another way than by name."""
-    names = {e.id for s in ir.statements(pair.forward) for t in ir.expressions(s) for e in ir.walk(t) if _is_global(e)}
+    every = (e for s in ir.statements(pair.forward) for top in ir.expressions(s) for e in ir.walk(top))
+    names = {e.id for e in every if isinstance(e, ir.Global)}
     return bool(names & {"locals", "vars", "eval", "exec", "dir"}) or any(
         isinstance(s, ir.Opaque) for s in ir.statements(pair.forward)
     )
-
-
-def _is_global(expr: ir.Expr) -> bool:
-    return isinstance(expr, ir.Global)
 
 
 def _filling(block: ir.Block, record: str, saved: ir.Expr) -> ir.Block:

@@ -37,7 +37,7 @@ _UFUNCS: dict[tuple[str, int], Any] = {
 # What keeps the shape and dtype of one operand, and is one operation for each element.
 _UNARY = (np.exp, np.tanh, np.sin, np.cos, np.log, np.sqrt, np.square, np.negative, np.conj, np.log1p, np.expm1)
 _BINARY = (np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum)
-_ELEMENTWISE = {**dict.fromkeys(_UNARY, 1), **dict.fromkeys(_BINARY, 2)}
+_ELEMENTWISE: dict[Any, int] = {**dict.fromkeys(_UNARY, 1), **dict.fromkeys(_BINARY, 2)}
 
 ARRAY = Array()
 NP = ir.Static(np, "np")

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import types
 from collections import defaultdict
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from adcompiler.runtime.bars import Bars, Cell
+from adcompiler.runtime.containers import snapshot
 from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.held import hold, is_object
 from adcompiler.runtime.members import ABSENT, is_field, is_generated, member
@@ -24,7 +24,9 @@ from adcompiler.runtime.moved import (
     rearrange,
     spliced,
 )
+from adcompiler.runtime.shadows import refer
 from adcompiler.runtime.stores import (
+    IN_PLACE,
     Stored,
     Updated,
     UpdatedItem,
@@ -34,6 +36,7 @@ from adcompiler.runtime.stores import (
     update_array,
     update_items,
 )
+from adcompiler.runtime.tangents import accumulate
 
 _NUMBERS = (int, float, complex, np.number)
 
@@ -129,19 +132,21 @@ def update_item(obj: Any, key: Any, value: Any, op: str) -> tuple[None, Any]:
     born = isinstance(obj, defaultdict) and key not in obj
     old = obj[key]
     place = position(obj, key)
-    obj[key], changed = _updated((obj, place), old, value, op)
-    return None, changed or (obj, place, op, old, value, born)
+    obj[key], saved = _updated((obj, place), old, value, op, born)
+    return None, saved
 
 
-def _updated(entry: Any, old: Any, value: Any, op: str) -> tuple[Any, Any]:
-    """What `old op= value` leaves in its place; of a list or an array also what the reverse needs."""
+def _updated(entry: Any, old: Any, value: Any, op: str, born: bool = False) -> tuple[Any, Any]:
+    """What `old op= value` leaves in its place, and what the reverse needs."""
     if is_written(old):
         return old, update_array(old, entry, value, op)
     if isinstance(old, list) and op == "+":
         _, saved = extend(old, list(value))
         return old, (None, saved, value, hold(value))
     _number_only(old, value, op)
-    return _OPERATORS[op](old, value), None
+    new = IN_PLACE[op](old, value)
+    kept = value if op in "+-" else snapshot(value)
+    return new, (*entry, op, old, kept, born, refer(new))
 
 
 def update_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
@@ -150,8 +155,8 @@ def update_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
         return saved.reverse(bars)
     if saved[0] is None:
         return extended(saved[1:], bars)
-    obj, place, op, old, value, born = saved
-    ct = bars.take(obj, place)
+    obj, place, op, old, value, born, made = saved
+    ct = accumulate(bars.take(obj, place), bars.take_array(made))  # of an array it is in its shadow if that is written
     if ct is None:
         return None, None
     old_bar, value_bar = partials(op, old, value, ct)
@@ -161,16 +166,12 @@ def update_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
 
 
 def _number_only(old: Any, value: Any, op: str) -> None:
-    if op not in _OPERATORS or not isinstance(old, _NUMBERS) or not isinstance(value, (*_NUMBERS, np.ndarray)):
+    if op not in IN_PLACE or not isinstance(old, _NUMBERS) or not (isinstance(value, _NUMBERS) or is_written(value)):
         raise UnsupportedSyntaxError(
             f"an augmented assignment ({op}=) of a {type(old).__qualname__} in a container\n"
-            "Only + - * / of numbers, and lists that grow, are followed there.\nAssign a new value: `c[k] = c[k] + v`."
+            "Only arithmetic of numbers, and lists that grow, are followed there.\n"
+            "Assign a new value: `c[k] = c[k] + v`."
         )
-
-
-_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": lambda a, b: a + b, "-": lambda a, b: a - b, "*": lambda a, b: a * b, "/": lambda a, b: a / b,
-}  # fmt: skip
 
 
 # --- attributes -------------------------------------------------------------------------------------------
@@ -277,9 +278,9 @@ def update_attribute(obj: Any, name: str, value: Any, op: str) -> tuple[None, An
             f"an augmented assignment to .{name}, which {type(obj).__qualname__}.__getattr__ computes\n"
             f"What that read is not followed there.\nAssign a new value: `obj.{name} = obj.{name} {op} ...`."
         )
-    new, changed = _updated((obj, name), old, value, op)
+    new, saved = _updated((obj, name), old, value, op)
     setattr(obj, name, new)
-    return None, changed or (obj, name, op, old, value, False)
+    return None, saved
 
 
 STORE_ITEM = Operation("store_item", store_item, store_item_bar, keyed=True)

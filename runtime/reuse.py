@@ -70,7 +70,7 @@ def free(x: Any) -> bool:
 
 def poison(x: Any) -> None:
     """Fill an array that would be freed with NaN, and keep its memory from being used again for a while."""
-    if getattr(getattr(x, "dtype", None), "kind", "") in "fc" and getattr(x, "ndim", 0):
+    if getattr(x, "ndim", 0) > 0 and x.dtype.kind in "fc":
         x[...] = np.nan
         _quarantine.append(x)
         counts["poisoned"] += 1
@@ -138,7 +138,7 @@ def _references() -> tuple[int, int, int, int]:
     """The reference counts that the functions above see for an array that only the local variable of a caller has."""
     seen: list[int] = []
 
-    def count(x: Any, y: Any = None) -> None:
+    def count(x: Any, y: Any = None) -> Any:
         seen.append(getrefcount(x))
 
     x, y = np.empty(1), np.empty(1)

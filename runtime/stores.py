@@ -22,7 +22,7 @@ from adcompiler.runtime.tangents import accumulate
 from adcompiler.runtime.writes_indexed import frozen, keep_store, reverse_store
 from adcompiler.runtime.writes_values import check_float, likeness
 
-_IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
+IN_PLACE: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.iadd, "-": operator.isub, "*": operator.imul, "/": operator.itruediv, "**": operator.ipow,
     "@": operator.imatmul, "//": operator.ifloordiv, "%": operator.imod,
 }  # fmt: skip
@@ -134,14 +134,14 @@ def update_items(obj: Any, key: Any, value: Any, op: str) -> Any:
     _check_operator(op)
     _check_followed()
     old, kept = snapshot(obj[key]), snapshot(value)
-    new = _IN_PLACE[op](obj[key], value)
+    new = IN_PLACE[op](obj[key], value)
     store = Stored(refer(obj), keep_store(obj, key, new), new)
     obj[key] = new
     return UpdatedItem(store, frozen(key, obj), op, (old, kept), _held(value))
 
 
 def _check_operator(op: str) -> None:
-    if op not in _IN_PLACE:
+    if op not in IN_PLACE:
         raise UnsupportedSyntaxError(
             f"an augmented assignment ({op}=) of an array in a container\n"
             "It is no operation of numbers.\nBind the array to a name, and write into that."
@@ -155,13 +155,13 @@ def update_array(old: Any, entry: Any, value: Any, op: str) -> Any:
     if likeness(value) is not None:
         check_float(old)
     kept = Updated(refer(old), entry, op, (snapshot(old), snapshot(value)), _held(value))
-    _IN_PLACE[op](old, value)
+    IN_PLACE[op](old, value)
     return kept
 
 
 def _by_rule(op: str, old: Any, value: Any, ct: Any) -> tuple[Any, Any]:
     """The same of an operator that is written out as a rule."""
-    call = resolve((False, True, likeness(value) is not None), AUGMENTED[_IN_PLACE[op]], old, value)
+    call = resolve((False, True, likeness(value) is not None), AUGMENTED[IN_PLACE[op]], old, value)
     with np.errstate(all="ignore"):  # the cotangent of a constant exponent may be no number, and is not used
         _, saved = call.forward(old, value)
         cts = call.backward(saved, ct)

@@ -1,5 +1,6 @@
 """Augmented assignments to arrays, and the dtypes of what is written and of what it is written into."""
 
+import collections
 import re
 import warnings
 
@@ -152,6 +153,90 @@ def test_a_name_that_is_a_number_or_an_array():
     check_writes(rebound_or_in_place, X, P)
     check_writes(number_or_array, X, P, True)
     check_writes(number_or_array, X, P, False)
+
+
+class Totals:
+    total = 0.0
+    factor = 2
+
+    def add(self, v):
+        self.total += v
+        return self.total
+
+
+def totals_of_a_class(x, p, d, xs, o):
+    first, second = Totals(), Totals()
+    first.add(p[0])
+    second.add(x)
+    second.add(x * p)
+    first.factor *= p
+    second.factor /= x
+    return first.total, second.total, first.factor, second.factor
+
+
+def totals_in_arguments(x, p, d, xs, o):
+    d["k"] += x
+    d["k"] -= p[0]
+    d["new"] = 1
+    d["new"] *= d["k"]
+    xs[0] -= x
+    xs[-1] *= p
+    o.total += xs[0] * xs[1]
+    o.total += p
+    return d, xs, o.total
+
+
+def totals_that_begin_by_themselves(x, p, d, xs, o):
+    sums = collections.defaultdict(float)
+    products = collections.defaultdict(lambda: 1.0)
+    for k in range(3):
+        sums[k % 2] += x * p[k]
+        products["all"] *= x + p[k]
+    return sums, products
+
+
+def operands_that_are_written_later(x, p, d, xs, o):
+    d["k"] *= x
+    xs[0] /= p
+    x[0] = p[1]
+    p *= 2
+    return d["k"] * 1, xs[0] * 1
+
+
+def written_into_when_they_are_arrays(x, p, d, xs, o):
+    xs[0] += x
+    kept = xs[0]
+    xs[0] *= p
+    xs[0][1] = p[0]
+    return kept, xs[0][1:] * x[1:]
+
+
+def numbers_with_derivatives(x, p, d, xs, o):
+    d["k"] = p[0]
+    d["k"] *= x
+    o.total = p[1] * x[0]
+    o.total -= p
+    return d["k"], o.total
+
+
+def other_operators(x, p, d, xs, o):
+    d["k"] **= x
+    xs[0] **= p[0]
+    xs[1] %= p
+    o.total = x[0] * 9
+    o.total //= p
+    o.total += p
+    return d, xs, o.total
+
+
+@programs(totals_of_a_class, totals_in_arguments, totals_that_begin_by_themselves, operands_that_are_written_later,
+          written_into_when_they_are_arrays, numbers_with_derivatives, other_operators)  # fmt: skip
+@pytest.mark.parametrize("kind", [float, int, np.float64])
+def test_a_number_in_a_place_that_an_array_is_added_to(program, kind):
+    """`d[k] += x` of a number leaves a new array in the place, with the derivative of this step."""
+    o = Totals()
+    o.total = kind(1)
+    check_writes(program, X, P, {"k": kind(2)}, [kind(3), kind(5)], o)
 
 
 def counted(x):
