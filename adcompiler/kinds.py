@@ -127,6 +127,7 @@ class Inference(LoopPlans):
             grown = self.grown(stmt)
             if grown is not None:
                 return grown, env
+            stmt = self.stmt = self.rebound_by_array(stmt)
         looked_up = self.looked_up(stmt)
         if looked_up is not None:
             return self.block(looked_up, env)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import operator
 import types
 from collections import OrderedDict, defaultdict, deque
+from dataclasses import replace
 from typing import Any
 
 import gast
@@ -24,6 +25,7 @@ from adcompiler.lattice import (
     Heap,
     Inert,
     Instance,
+    IntArray,
     Kind,
     Known,
     ListOf,
@@ -156,20 +158,28 @@ class PlaceResolver(Resolver):
         return self.place_call(expr, places.DELETE_ITEM, expr.args, kinds, Known(None))
 
     def grown(self, stmt: ir.Assign) -> ir.Block | None:
-        """`xs += values` of a list, which is `xs.extend(values)`; None for anything else."""
+        """`xs += values` of a list, which is `xs.extend(values)` unless they are an array; None for anything else."""
         if not isinstance(stmt.value, ir.Op) or stmt.value.op != "+":
             return None
         obj, kind = (self.value(a)[1] for a in stmt.value.args)
         if obj is None or kind is None or self.container_class(obj) is not list:
             return None
-        if not can_be_active(obj) and not can_be_active(kind):
+        if isinstance(numeric(kind), Array | IntArray) or not (can_be_active(obj) or can_be_active(kind)):
             return None
         self.program.need_places()
         self.note_method("extend", obj, [kind])
-        spelled = ir.Call(ir.Static(changes.extend_in_place, "extend"), stmt.value.args)
-        operation = changes.METHODS[list]["extend"]
-        applied, _ = self.place_call(spelled, operation, stmt.value.args, (obj, kind), Known(None))
+        spelled = ir.Call(ir.Static(changes.plain_grow, "plain_grow"), stmt.value.args)
+        applied, _ = self.place_call(spelled, changes.GROW, stmt.value.args, (obj, kind), Known(None))
         return (ir.Assign(self.spec.names.fresh("t"), applied, stmt.origin, kind=Known(None)),)
+
+    def rebound_by_array(self, stmt: ir.Assign) -> ir.Assign:
+        """`xs += a` of a list and an array, which is `xs = xs + a`; any other statement as it is."""
+        if not isinstance(stmt.value, ir.Op):
+            return stmt
+        obj, kind = (self.value(a)[1] for a in stmt.value.args)
+        if obj is None or self.container_class(obj) is not list or not isinstance(numeric(kind), Array | IntArray):
+            return stmt
+        return replace(stmt, augmented=False)
 
     def note_stored(self, obj: Kind, key: Kind | None, value: Kind | None) -> None:
         """Note what a store adds to what a site holds."""

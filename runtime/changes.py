@@ -11,6 +11,7 @@ from adcompiler.runtime.held import hold
 from adcompiler.runtime.moved import (
     Moved,
     Operation,
+    check_no_array,
     extend_items,
     extended,
     given_back,
@@ -53,8 +54,15 @@ def make_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
     return (*cts, *by_name)
 
 
-def extend_in_place(obj: Any, values: Any) -> None:
-    """`obj += values` of a list, where no derivative is involved."""
+def grow(obj: Any, values: Any) -> tuple[Any, Any]:
+    """`obj += values` of a list, whose name then has the list still: an array would make an array of both."""
+    check_no_array(values)
+    return extend_items(obj, values)
+
+
+def plain_grow(obj: Any, values: Any) -> None:
+    """The same, where no derivative is involved."""
+    check_no_array(values)
     obj.extend(values)
 
 
@@ -279,6 +287,7 @@ def pop_item_bar(saved: Any, value_bar: Any, bars: Bars) -> tuple[Any, ...]:
 # --- the table --------------------------------------------------------------------------------------------
 
 MAKE = Operation("make", make, make_bar)
+GROW = Operation("grow", grow, extend_bar)
 CONCATENATE = Operation("concatenate", concatenate, concatenate_bar, stores=False)
 
 _SEQUENCE = {

@@ -19,6 +19,7 @@ from adcompiler.runtime.containers import from_items
 from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.held import hold
 from adcompiler.runtime.tangents import accumulate
+from adcompiler.runtime.walk import is_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,6 +112,15 @@ def extend(obj: Any, values: Any) -> tuple[None, Any]:
         return rearrange(obj, lambda: obj.extend(new), sources[-obj.maxlen :] if obj.maxlen else [], new)
     obj.extend(new)
     return None, (obj, first, len(new))
+
+
+def check_no_array(values: Any) -> None:
+    """Refuse `obj += values` of a list where it is no `extend`."""
+    if is_array(values):
+        raise UnsupportedSyntaxError(
+            "a list grows by an array (+=)\nWhat Python makes of both is an array, their sum.\n"
+            "Use `xs.extend(a)`, or an array from the start."
+        )
 
 
 def extend_items(obj: Any, values: Any) -> tuple[None, Any]:

@@ -17,6 +17,7 @@ from adcompiler.runtime.moved import (
     CONTAINERS,
     Moved,
     Operation,
+    check_no_array,
     extend,
     extended,
     given_back,
@@ -141,6 +142,7 @@ def _updated(entry: Any, old: Any, value: Any, op: str, born: bool = False) -> t
     if is_written(old):
         return old, update_array(old, entry, value, op)
     if isinstance(old, list) and op == "+":
+        check_no_array(value)
         _, saved = extend(old, list(value))
         return old, (None, saved, value, hold(value))
     _number_only(old, value, op)

@@ -718,3 +718,48 @@ def updates_by_unknown_keywords(x, y):
 def test_unknown_keywords_of_a_method_of_no_known_class():
     """Where neither the class nor the keywords are known, the call is refused."""
     check_refused(UnsupportedSyntaxError, updates_by_unknown_keywords, 0.7, 0.4)
+
+
+def replaced_by_a_sum(x):
+    items = [x[0], 2.0, x[1] * x[2]]
+    first = items
+    items += x
+    items += x * x
+    return items, first
+
+
+def replaced_by_what_a_helper_gives(x):
+    items = [x[0], 2.0, x[1]]
+    helped = grow_by(items, x * x)
+    return helped, grow_by(items, [x[2]]), grow_by(items, (x, x[0]))
+
+
+def grow_by(items, more):
+    items += more
+    return items
+
+
+@pytest.mark.parametrize("program", [replaced_by_a_sum, replaced_by_what_a_helper_gives])
+def test_a_list_that_an_array_is_added_to(program):
+    """`xs += a` of a list and an array makes an array of both, as NumPy says, and the list stays as it was."""
+    check(program, X)
+
+
+def grown_in_a_dict(x):
+    d = {"a": [1.0, 2.0, x[0]]}
+    d["a"] += x  # refused
+    return d["a"]
+
+
+def grown_by_what_turns_out_to_be_an_array(x):
+    d = {"a": x[0]}
+    d["a"] = x
+    items = [1.0, 2.0, x[0]]
+    items += d["a"]  # refused
+    return items
+
+
+@pytest.mark.parametrize("program", [grown_in_a_dict, grown_by_what_turns_out_to_be_an_array])
+def test_a_list_in_a_place_that_an_array_is_added_to(program):
+    """Where this is seen at run time only, it is refused."""
+    check_refused(UnsupportedSyntaxError, program, X)
