@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adcompiler import ir
-from adcompiler.lattice import Kind, Known, Unknown, is_object, is_scalar
+from adcompiler.lattice import Inert, Kind, Known, Unknown, is_object, is_scalar
 from adcompiler.rules.registry import Rule
 
 
@@ -186,7 +186,7 @@ def writes_array(callee: PlaceCall, kinds: tuple[Kind, ...]) -> bool:
     """Whether an operation on a place may write into an array: what has the place, or, of an update, is in it."""
     key = kinds[1] if len(kinds) > 1 else None
     if callee.operation.name == "store_item":
-        return isinstance(kinds[0], Unknown) and not (isinstance(key, Known) and isinstance(key.value, str))
+        return isinstance(kinds[0], Unknown | Inert) and not (isinstance(key, Known) and isinstance(key.value, str))
     return callee.operation.name in ("update_item", "update_attribute")
 
 

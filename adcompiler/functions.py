@@ -15,6 +15,7 @@ from adcompiler.program import signature_of
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.runtime.containers import cell_of
 from adcompiler.shapeclasses import canonical, foreign, renamed, shape_numbers
+from adcompiler.sharing import is_outside
 from adcompiler.spec import Root, Spec
 
 _FEW_KINDS, _MOST_KINDS = 4, 8  # versions of one function
@@ -138,9 +139,19 @@ class FunctionResolver(Resolver):
                 value = self._made(ir.Seq("tuple", value))
             elif isinstance(value, dict):
                 value = self._made(ir.DictOf(tuple((ir.Const(k), v) for k, v in value.items())))
-            args.append(value)
-            kinds.append(self._default_kind(value) if isinstance(value, ir.Static) else self.value(value)[1])
+            kind = self._default_kind(value) if isinstance(value, ir.Static) else self.value(value)[1]
+            args.append(self._named_default(value, kind) if isinstance(value, ir.Static) else value)
+            kinds.append(kind)
         return tuple(args), tuple(kinds)
+
+    def _named_default(self, default: ir.Static, kind: Kind | None) -> ir.Expr:
+        """A default with a name, where arrays from outside may carry derivatives."""
+        if not self.program.names_globals or not is_outside(default.value):
+            return default
+        name = self.spec.names.fresh("t")
+        self.extra.append(ir.Assign(name, default, self.stmt.origin, kind=kind))
+        self.env = {**self.env, name: kind}
+        return ir.Name(name)
 
     def _default_kind(self, default: ir.Static) -> Kind:
         """The kind of a default that is no literal; it becomes a guard."""

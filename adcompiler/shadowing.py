@@ -20,7 +20,7 @@ from typing import Any
 from adcompiler import ir
 from adcompiler.aliases import OUTSIDE
 from adcompiler.bars import Bar, Code, State
-from adcompiler.callees import Build, Copied, Into, Load, Make, PairCall, PathLoad, PlaceCall, RuleCall
+from adcompiler.callees import Build, Copied, InertCall, Into, Load, Make, PairCall, PathLoad, PlaceCall, RuleCall
 from adcompiler.cotangents import ACCUMULATE, Cotangents
 from adcompiler.decide import is_basic_index
 from adcompiler.lattice import Array, Kind, TupleOf, is_real, numeric
@@ -251,7 +251,7 @@ def is_view(value: Any, kind: Kind | None) -> bool:
 
 def keeps_identity(value: Any, kind: Kind | None) -> bool:
     """Whether what a value refers to was there before: a view, an item, another name."""
-    if isinstance(value, ir.Name | ir.Global):
+    if isinstance(value, ir.Name | ir.Global | ir.Static | ir.Attr):
         return True
     if not isinstance(value, ir.Apply):
         return False
@@ -260,6 +260,8 @@ def keeps_identity(value: Any, kind: Kind | None) -> bool:
             return True
         case Copied(deep):
             return not deep and numeric(kind) is None
+        case InertCall(declared=None):
+            return isinstance(value.spelled, ir.Attr)  # of a class
         case RuleCall() as call:
             viewed = call.rule.builtin and call.rule.result == "view" and isinstance(numeric(kind), Array)
             return is_view(value, kind) or (viewed and isinstance(numeric(value.kinds[0]), Array))

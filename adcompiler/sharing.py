@@ -33,9 +33,24 @@ from adcompiler.callees import (
     writes_array,
 )
 from adcompiler.decide import is_basic_index
-from adcompiler.lattice import Inert, IntArray, Kind, Known, ListOf, SliceOf, Stream, can_be_active, is_scalar, numeric
+from adcompiler.lattice import (
+    Inert,
+    IntArray,
+    Kind,
+    Known,
+    ListOf,
+    SliceOf,
+    Stream,
+    Unknown,
+    can_be_active,
+    class_of,
+    is_scalar,
+    numeric,
+)
 from adcompiler.runtime.changes import WRITERS
-from adcompiler.runtime.shadows import in_memory
+from adcompiler.runtime.held import is_place
+from adcompiler.runtime.members import member
+from adcompiler.runtime.stores import is_written
 from adcompiler.spec import Spec
 
 _ARRAY_WRITERS = ("sort", "fill", "put", "partition", "itemset", "resize", "setfield", "setflags", "byteswap")
@@ -62,6 +77,9 @@ class Sharing(ABC):
             plain = is_scalar(kind) or isinstance(value, ir.Lambda | ir.Verbatim)
             return [] if plain else [self.resolve(value)]
         linked, outside = self.applied(value)
+        outside |= _of_a_class(value)
+        if _is_namespace(value.spelled):
+            return [OUTSIDE]
         held = isinstance(value.spelled, ir.Item | ir.Attr | ir.Seq | ir.DictOf)  # what is inert may be written, too
         if is_scalar(kind) or isinstance(kind, Known) or (isinstance(kind, Inert) and not held):
             return []
@@ -100,7 +118,7 @@ class Sharing(ABC):
                     self.written(value.spelled.func.value, surely=False)  # `i.append(3)` of a list of indices
             case PlaceCall() as place:
                 # A container and what it holds are one class; that the container changes is no write of an array.
-                self.link_all(list(value.args))
+                self.link_all([*value.args, *([OUTSIDE] if _of_a_class(value) else [])])
                 if writes_array(place, value.kinds):
                     self.written(value.args[0], surely=False)
                 return value.args, False
@@ -119,6 +137,8 @@ class Sharing(ABC):
                 | Relay()
             ):
                 return value.args, False
+            case Dynamic(key) if key is getattr:
+                return value.args, True  # it may be an attribute of the class
             case Dynamic(key, _, pure) if pure or (key is not None and not isinstance(key, str)):
                 return value.args, False
             case Missing() | Dynamic() | Spread():
@@ -172,6 +192,8 @@ class Sharing(ABC):
                 return OUTSIDE
             case ir.Static(held) if is_outside(held):
                 return OUTSIDE
+            case ir.Attr(inner):  # of a module or class, which may have other names
+                return OUTSIDE, self.resolve(inner)
             case tuple():
                 return tuple(map(self.resolve, value))
             case ir.Expr():
@@ -249,8 +271,31 @@ def changes(value: ir.Expr) -> bool:
 
 
 def is_outside(value: Any) -> bool:
-    """Whether a constant of the compiled text, the default of a parameter, is memory that somebody may write into."""
-    return isinstance(value, list | dict) or in_memory(value)
+    """Whether a constant, the default of a parameter or an attribute of a class, is or holds memory that is written."""
+    if isinstance(value, tuple):
+        return any(map(is_outside, value))
+    return is_place(value) or is_written(value)
+
+
+def _of_a_class(value: ir.Apply) -> bool:
+    """Whether an operation reads an attribute that may be that of a class, which is memory from outside."""
+    if isinstance(value.callee, PlaceCall) and value.callee.operation.name == "update_attribute":
+        obj, key = value.kinds[:2]
+        return isinstance(obj, Unknown) or _gives_memory(obj, key.value)  # type: ignore[union-attr]
+    if not isinstance(value.spelled, ir.Attr):
+        return False
+    return not value.kinds or _gives_memory(value.kinds[0], value.spelled.name)
+
+
+def _is_namespace(spelled: ir.Expr) -> bool:
+    """Whether a call gives the variables of a module or the attributes of a class as a dict."""
+    return isinstance(spelled, ir.Call) and getattr(spelled.func, "id", "") in ("globals", "vars", "locals")
+
+
+def _gives_memory(obj: Kind | None, name: str) -> bool:
+    """Whether the class of an object holds memory under a name."""
+    cls = class_of(obj)
+    return cls is not None and is_outside(member(cls, name))
 
 
 def _is_writer(spelled: ir.Expr, table: bool) -> bool:

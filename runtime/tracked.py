@@ -19,7 +19,14 @@ from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.changes import CONCATENATE, METHODS
 from adcompiler.runtime.errors import MutationError, UnsupportedSyntaxError
 from adcompiler.runtime.held import as_it_was, entries, hold, hold_arrays, is_place
-from adcompiler.runtime.members import ABSENT, has_plain_fields, is_field, is_item_as_attribute, member
+from adcompiler.runtime.members import (
+    ABSENT,
+    has_plain_fields,
+    is_constant_of_class,
+    is_field,
+    is_item_as_attribute,
+    member,
+)
 from adcompiler.runtime.moved import CONTAINERS, Operation
 from adcompiler.runtime.places import LOAD_ATTRIBUTE, LOAD_ITEM
 from adcompiler.runtime.resolved import Resolved
@@ -126,10 +133,27 @@ def _attribute(hot: bool, obj: Any, name: str) -> Resolved:
         return _of_getter(found.fget, ())
     if found is ABSENT and has_plain_fields(cls) and member(cls, "__getattr__") is not ABSENT:
         return _of_getter(member(cls, "__getattr__"), (name,))
+    given = member(obj, name) if isinstance(obj, type) and found is ABSENT else found
+    if given is not ABSENT and is_constant_of_class(given):
+        return _of_the_class(hot)
     if is_place(obj) and has_plain_fields(cls):
         return Resolved(lambda obj, name: (getattr(obj, name), None), lambda saved, y_bar, bars: (None,) * 3)
     inner = dynamic.resolve((False, True, False), getattr, obj, name)
     return Resolved(inner.forward, lambda saved, y_bar, bars: inner.backward(saved, y_bar))
+
+
+def _of_the_class(hot: bool) -> Resolved:
+    """What a class gives to all its objects, and has no place in any of them."""
+
+    def forward(obj: Any, name: str) -> tuple[Any, Any]:
+        value = getattr(obj, name)
+        return value, hold_arrays(value) if hot else hold(value)
+
+    def backward(held: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
+        bars.give(held, y_bar)
+        return (None,) * 3
+
+    return Resolved(forward, backward)
 
 
 def _of_getter(getter: Any, more: tuple[Any, ...]) -> Resolved:
