@@ -281,7 +281,7 @@ def _of_a_class(value: ir.Apply) -> bool:
     """Whether an operation reads an attribute that may be that of a class, which is memory from outside."""
     if isinstance(value.callee, PlaceCall) and value.callee.operation.name == "update_attribute":
         obj, key = value.kinds[:2]
-        return isinstance(obj, Unknown) or _gives_memory(obj, key.value)  # type: ignore[union-attr]
+        return isinstance(obj, Unknown) or _gives_memory(obj, key.value)
     if not isinstance(value.spelled, ir.Attr):
         return False
     return not value.kinds or _gives_memory(value.kinds[0], value.spelled.name)

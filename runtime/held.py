@@ -10,7 +10,7 @@ import copy
 import functools
 import types
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import numpy as np
@@ -100,6 +100,19 @@ def hold(value: Any) -> Any:
 def hold_arrays(value: Any) -> Any:
     """As `hold`, with the arrays too: where they lie."""
     return walked(_hold(value, {}, True))
+
+
+def objects(held: Any) -> Iterator[Any]:
+    """The containers and objects in a value, by what `hold` says of it."""
+    todo, seen = [held], set()
+    while todo:
+        part = todo.pop()
+        if isinstance(part, Held | Captured | tuple) and id(part) not in seen:
+            seen.add(id(part))
+            if isinstance(part, Held):
+                yield part.obj
+            parts = part if isinstance(part, tuple) else part.parts
+            todo.extend(parts.values() if hasattr(parts, "values") else parts)
 
 
 def hold_made(value: Any) -> Any:

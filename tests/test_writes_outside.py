@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
+from adcompiler import MutationError, pullback
 from tests.writes import check_writes
 
 X = np.array([0.3, -0.7, 1.2, 0.9])
@@ -280,3 +281,48 @@ def grown_by_each_call(x, s, o, many, d):
 def test_arrays_that_are_defaults(program):
     """The array of a default is one memory for all functions that have it, and whatever else refers to it."""
     check_outside(program)
+
+
+# Arguments that are such an array
+
+
+def written_by_the_class(x, s, o, many, d):
+    Model.g[0] = s
+    return x * 2
+
+
+def written_by_an_object(x, s, o, many, d):
+    many[0].g[0] = s
+    return x * 2
+
+
+def written_by_an_object_made_inside(x, s, o, many, d):
+    p = Model()
+    p.g += s
+    return x * 2
+
+
+def written_as_the_argument(x, s, o, many, d):
+    x[0] = s
+    return o.g * 1.0
+
+
+def written_as_a_default(x, s, o, many, d):
+    write(s)
+    return x * 2
+
+
+def written_as_a_global(x, s, o, many, d):
+    globals()["SHARED"][0] = s
+    return x * 2
+
+
+@outside(written_by_the_class, written_by_an_object, written_by_an_object_made_inside, written_as_the_argument,
+         written_as_a_default, written_as_a_global)  # fmt: skip
+def test_an_argument_that_is_such_an_array(program):
+    """An argument that shares memory with an array from outside which is written into is refused at the call."""
+    start()
+    with pytest.raises(MutationError, match="share memory"):
+        pullback(program, SHARED[:3], S, Model(), [Model(), Special()], {"a": Model()})
+    np.testing.assert_array_equal(SHARED, 1.0)
+    pullback(program, X, S, Model(), [Model(), Special()], {"a": Model()})
