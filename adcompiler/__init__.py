@@ -26,6 +26,9 @@ from adcompiler.rules.registry import rrule as rrule
 from adcompiler.rules.registry import scalar_rule as scalar_rule
 from adcompiler.runtime.marks import stop_gradient as stop_gradient
 from adcompiler.runtime.project import materialize as materialize
+from adcompiler.runtime.release import ReleaseStats as ReleaseStats
+from adcompiler.runtime.release import release_mode as release_mode
+from adcompiler.runtime.release import release_stats as release_stats
 from adcompiler.runtime.tangents import NO_TANGENT as NO_TANGENT
 from adcompiler.runtime.tangents import NotImplementedTangent as NotImplementedTangent
 from adcompiler.runtime.tangents import Tangent as Tangent

@@ -28,6 +28,7 @@ from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.bars import Bars, Tracked
 from adcompiler.runtime.held import hold, hold_arrays
 from adcompiler.runtime.project import detach, materialize, project
+from adcompiler.runtime.release import current, using
 from adcompiler.runtime.resolved import is_caller
 from adcompiler.runtime.tangents import accumulate
 from adcompiler.runtime.walk import check_cotangent, is_array
@@ -148,6 +149,8 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
         primals = dict(zip(signature.parameters, _at_entry(saved, arguments), strict=True))
         kept: list[Any] = [saved]
+        del saved
+        release = current()
 
         def make_back(start: int, stop: int) -> Callable[[Any], tuple[Any, ...]]:
             return lambda ct: back(ct)[start:stop]
@@ -159,7 +162,8 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
             seed = project(ct, value)
             record = kept.pop() if single_use else kept[0]
             try:
-                cts = backward(record, seed) if seed is not None and active else (None,) * len(active)
+                with using(release):
+                    cts = backward(record, seed) if seed is not None and active else (None,) * len(active)
             except Exception as error:
                 raise shown(error)  # noqa: B904  it is the same exception
             by_name = dict(zip(active, (cts,) if len(active) == 1 and seed is not None else cts, strict=True))

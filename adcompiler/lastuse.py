@@ -19,26 +19,28 @@ from adcompiler.lattice import Inert
 from adcompiler.lifetimes import Lifetimes, Live, lifetimes, reads_of
 from adcompiler.pair import Pair
 
-Released = Callable[[str], tuple[ir.Stmt, ...]]
+LastRead = Callable[[str, Live], tuple[ir.Stmt, ...]]
 
 
-def let_go(
-    block: ir.Block, kinds: Holdings, keep: Live = frozenset(), released: Released = lambda name: (), moves: bool = True
-) -> ir.Block:
-    """The block with names let go of at their last use.
+def let_go(block: ir.Block, kinds: Holdings, last: LastRead) -> ir.Block:
+    """The backward with names let go of at their last use, and calls given the only reference.
 
-    `keep` are names that stay; `released` gives what is to be done with a value just before; `moves`: calls are given
-    the only reference.
+    `last` gives what is to be done with a value that a name holds just before, and that `later` names may hold.
     """
-    return _Pass(lifetimes(block), kinds, keep, released, moves).block(block, None)
+    return _Pass(lifetimes(block), kinds, frozenset(), last, True).block(block, None)
+
+
+def let_go_in_forward(block: ir.Block, kinds: Holdings, keep: Live) -> ir.Block:
+    """The forward with the names in `kinds` let go of at their last use, but for those to keep."""
+    return _Pass(lifetimes(block), kinds, keep, lambda name, later: (), False).block(block, None)
 
 
 class _Pass:
-    def __init__(self, lives: Lifetimes, kinds: Holdings, keep: Live, released: Released, moves: bool) -> None:
+    def __init__(self, lives: Lifetimes, kinds: Holdings, keep: Live, last: LastRead, moves: bool) -> None:
         self.lives = lives
         self.kinds = kinds
         self.keep = keep
-        self.released = released
+        self.last = last
         self.moves = moves
 
     def goes(self, name: str) -> bool:
@@ -102,7 +104,7 @@ class _Pass:
         if self.calls(stmt):
             stmt, taken = _moved(stmt, {*dead, *reused})
         gone = tuple(n for n in (*dead, *unread) if n not in taken)
-        before = [s for n in gone for s in self.released(n)]
+        before = [s for i, n in enumerate(gone) for s in self.last(n, after | frozenset(gone[i + 1 :]))]
         return [stmt, *before, ir.Delete(gone)] if gone else [stmt]
 
     def calls(self, stmt: Any) -> bool:
@@ -148,4 +150,4 @@ def _bound_inside(stmt: Any) -> frozenset[str]:
     return ir.bound_in(ir.blocks(stmt)[0] if isinstance(stmt, ir.For) else ir.blocks(stmt)[1])
 
 
-__all__ = ["is_long", "let_go", "taken_in"]
+__all__ = ["LastRead", "is_long", "let_go", "let_go_in_forward", "taken_in"]

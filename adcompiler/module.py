@@ -14,7 +14,7 @@ import re
 import sys
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import gast
@@ -24,7 +24,7 @@ from adcompiler.emit import Emitter
 from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.fold import fold
 from adcompiler.holdings import Holdings, holdings, holds_arrays, may_be_array
-from adcompiler.lastuse import let_go
+from adcompiler.lastuse import let_go_in_forward
 from adcompiler.lattice import Inert, numeric
 from adcompiler.liveness import drop
 from adcompiler.names import Names
@@ -141,7 +141,7 @@ def forward_block(pair: Pair, release: Release) -> ir.Block:
     block = recycled(pair, finish(pair.forward), release)
     block = fold(block, mine)
     kept = frozenset(_recorded(pair))
-    block = let_go(block, _own(pair), kept, moves=False) if release.drops else drop(block, mine | kept)
+    block = let_go_in_forward(block, _own(pair), kept) if release.drops else drop(block, mine | kept)
     return _still_local(pair) + (block if pair.record is None else _filling(block, pair.record, saved))
 
 
@@ -208,7 +208,8 @@ def recycled(pair: Pair, forward: ir.Block, release: Release) -> ir.Block:
     if not release.reuses:
         return forward
     keep = function.locals | function.cells | frozenset(pair.params) | frozenset(pair.saved)
-    return recycle(forward, words_of(pair, release), frozenset(pair.params), keep)
+    words = replace(words_of(pair, release), exact=True)
+    return recycle(forward, words, frozenset(pair.params), keep)
 
 
 def words_of(pair: Pair, release: Release) -> Words:
@@ -218,7 +219,14 @@ def words_of(pair: Pair, release: Release) -> Words:
     def meant(name: str) -> Any:
         return pair.spec.program.global_value(pair.spec.globals, name)[1]
 
-    return Words(holdings(pair), names, meant, release.reuses)
+    given = frozenset((*pair.saved, pair.cotangent, pair.table)) | _popped(pair.backward)
+    return Words(holdings(pair), names, meant, release.reuses, given)
+
+
+def _popped(backward: ir.Block) -> frozenset[str]:
+    """The names that a backward takes from the records of loops."""
+    loops = (s for s in ir.statements(backward) if isinstance(s, ir.For))
+    return frozenset(n for s in loops for n in ir.target_names(s.target))
 
 
 def define(pair: Pair, emitter: Emitter, release: Release) -> list[gast.AST]:

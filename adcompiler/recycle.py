@@ -21,7 +21,7 @@ import numpy as np
 from adcompiler import ir
 from adcompiler.fold import changes_cotangents
 from adcompiler.holdings import Holdings, is_number, may_be_array
-from adcompiler.lattice import Array, Kind, Number, Scalar, is_scalar
+from adcompiler.lattice import Array, Kind, Number, Scalar, is_scalar, numeric
 from adcompiler.lifetimes import Live, lifetimes
 from adcompiler.names import Names
 from adcompiler.runtime import accumulate
@@ -50,13 +50,16 @@ ADD_INTO = ir.Static(add_into, "add_into")
 class Words:
     """What recycling has to know of the text around: kinds of names, new names, and what the user's names mean.
 
-    `reuses`: results are to go into operands, and not only operands to be let go of early.
+    `reuses`: results are to go into operands, and not only operands to be let go of early. `outside` are the names of
+    what the text does not make itself. `exact`: results keep their type, float or NumPy's.
     """
 
     kinds: Holdings
     names: Names
     outer: Callable[[str], Any]
-    reuses: bool = True
+    reuses: bool
+    outside: frozenset[str]
+    exact: bool = False
 
 
 def operation(expr: ir.Expr, words: Words) -> tuple[Any, tuple[ir.Expr, ...]] | None:
@@ -257,8 +260,11 @@ def _operands(value: ir.Expr, live: Live, words: Words) -> tuple[list[str], list
     if found is None or not all(isinstance(a, ir.Name | ir.Const) for a in found[1]):
         return [], []
     names = [a.id for a in found[1] if isinstance(a, ir.Name)]
-    if not all(is_number(words.kinds.get(n)) for n in names):
+    kinds = [words.kinds.get(n) for n in names]
+    if not all(map(is_number, kinds)):
         return [], []
+    if words.exact and isinstance(value, ir.Op) and not any(isinstance(numeric(k), Array) for k in kinds):
+        return [], []  # of Python's floats the ufunc gives one of NumPy's
     return [n for n in dict.fromkeys(names) if n not in live and may_be_array(words.kinds.get(n))], names
 
 

@@ -92,11 +92,25 @@ def release_mode(mode: str, above: int | None = None) -> Iterator[None]:
     freed and reused (64 KiB; 0 under "poison"). For a whole run there are the environment variables
     ADCOMPILER_RELEASE_MODE and ADCOMPILER_RELEASE_ABOVE. Raises ValueError for another mode.
     """
-    token = _current.set(_checked(mode, above))
+    with _set(_checked(mode, above)):
+        yield
+
+
+@contextlib.contextmanager
+def _set(release: Release) -> Iterator[None]:
+    token = _current.set(release)
     try:
         yield
     finally:
         _current.reset(token)
+
+
+_NOTHING = contextlib.nullcontext()
+
+
+def using(release: Release) -> contextlib.AbstractContextManager[None]:
+    """A `with` in which a release mode holds: that in which a pullback was made."""
+    return _NOTHING if current() is release else _set(release)
 
 
 class ReleaseStats(NamedTuple):
@@ -122,4 +136,15 @@ def release_stats() -> ReleaseStats:
     return ReleaseStats(**counts)
 
 
-__all__ = ["LIMIT", "MODES", "OFF", "Release", "ReleaseStats", "counts", "current", "release_mode", "release_stats"]
+__all__ = [
+    "LIMIT",
+    "MODES",
+    "OFF",
+    "Release",
+    "ReleaseStats",
+    "counts",
+    "current",
+    "release_mode",
+    "release_stats",
+    "using",
+]

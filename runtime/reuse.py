@@ -98,7 +98,7 @@ def reuse_either(x: Any, y: Any) -> Any:
 
 def add_into(total: Any, part: Any) -> Any:
     """`accumulate(total, part)`, written into `total` where the caller has passed its only reference."""
-    if getrefcount(total) == _PASSED and _fits(total, part):
+    if part is not None and getrefcount(total) == _PASSED and _fits(total, part):
         total += part
         return total
     return accumulate(total, part)

@@ -1,9 +1,13 @@
 """Fixtures that every test may use."""
 
+import os
 import re
 from pathlib import Path
 
 import pytest
+
+# All arrays in the tests are small: they are freed and reused nevertheless.
+os.environ.setdefault("ADCOMPILER_RELEASE_ABOVE", "0")
 
 GOLDEN = Path(__file__).parent / "golden"
 
