@@ -15,6 +15,7 @@ from adcompiler.callees import (
     Copied,
     Drain,
     Dynamic,
+    Hooked,
     InertCall,
     Into,
     Iteration,
@@ -123,6 +124,8 @@ class ActiveValues(HotMemory):
                 self.hold_active()
                 self.called_closures(value, active, stmt)
                 return can_be_active(value.kind)
+            case Hooked():
+                return on[1] and can_be_active(value.kind)
             case RuleCall() | Dynamic() | Spread() | Load() | PathLoad() | Pull() | Drain() | Relay():
                 return can_be_active(value.kind)
         return True

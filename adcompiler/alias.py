@@ -20,7 +20,7 @@ import gast
 
 from adcompiler import ir
 from adcompiler.aliases import HELD, OUTSIDE, RESULT, UNSEEN, Aliases, Env
-from adcompiler.callees import Build, PairCall, in_place, parts
+from adcompiler.callees import Build, Hooked, PairCall, in_place, parts
 from adcompiler.lattice import Inert, is_scalar
 from adcompiler.sharing import Sharing
 from adcompiler.spec import Spec
@@ -213,6 +213,7 @@ class _Builder(Sharing):
                 if isinstance(value, ir.Lambda):
                     self.capture(target, value.captures)
                 self.overwritten(target, value)
+                self.handed_on(value)
             case ir.Unpack(target, ir.Apply(callee=Build()) as display) if _is_pairwise(target, display):
                 links = [self.links(arg, None) for arg in display.args]  # all are read before any is bound
                 for name, link in zip(target.names(), links, strict=True):
@@ -269,6 +270,16 @@ class _Builder(Sharing):
             for captured in sorted(captures):
                 self.link(self.env[name], ir.Name(captured))
 
+    def handed_on(self, value: ir.Expr) -> None:
+        """Of a temporary that a hook gives another name, nothing else is read later."""
+        if not isinstance(value, ir.Apply) or not isinstance(value.callee, Hooked):
+            return
+        x, function = value.args[1], self.spec.function
+        if isinstance(x, ir.Name) and x.id not in function.locals | function.cells | frozenset(self.spec.params):
+            reads = [n for s in ir.statements(self.spec.body) for e in ir.expressions(s) for n in _operands(e)]
+            if reads.count(x.id) == 1:
+                self.env.pop(x.id, None)
+
     def overwritten(self, target: str, value: ir.Expr) -> None:
         """What a generator yields may be written by it later."""
         if isinstance(value, ir.Apply) and isinstance(value.callee, PairCall):
@@ -294,6 +305,13 @@ def _is_pairwise(target: ir.Targets, display: ir.Apply) -> bool:
     return (
         target.star is None and len(target.items) == len(display.args) and all(isinstance(t, str) for t in target.items)
     )
+
+
+def _operands(expr: ir.Expr) -> list[str]:
+    """The names that an expression reads, as often as it does."""
+    if isinstance(expr, ir.Apply):
+        return [n for a in expr.args for part in (a if isinstance(a, tuple) else (a,)) for n in _operands(part)]
+    return [e.id for e in ir.walk(expr) if isinstance(e, ir.Name)] if isinstance(expr, ir.Expr) else []
 
 
 def _passed(body: ir.Block) -> frozenset[str]:

@@ -65,6 +65,11 @@ class Copied:
     deep: bool = False
 
 
+@dataclass(frozen=True, eq=False)
+class Hooked:
+    """`hook(fn, x)`: the second operand itself; what the first makes of its cotangent is that of the operand."""
+
+
 @dataclass(frozen=True)
 class Field:
     """The key of a field in a `Load`."""

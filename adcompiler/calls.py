@@ -32,21 +32,20 @@ from adcompiler.lattice import (
     is_object,
     numeric,
 )
+from adcompiler.marks import MarkResolver
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime.changes import WRITERS
 from adcompiler.runtime.domain import array_member, unwrapped
-from adcompiler.runtime.marks import stop_gradient
 from adcompiler.runtime.missing import without_rule
 from adcompiler.sharing import overwrites
-from adcompiler.streams import StreamResolver
 from adcompiler.transfer import result_kind
 
 _EFFECTS_ONLY = ("logging", "warnings", "time", "sys", "os", "io", "tqdm", "datetime", "json", "builtins")
 _FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
 
 
-class CallResolver(StreamResolver):
+class CallResolver(MarkResolver):
     """Resolves all operations."""
 
     def call(self, expr: ir.Call) -> Resolved:  # noqa: C901  one case per form
@@ -239,11 +238,9 @@ class CallResolver(StreamResolver):
             return self.apply(expr, callee, expr.args, kinds, Unknown())
         if isinstance(function, type) and is_non_differentiable(function) is not None:
             return self._keyed(expr, function, expr.args, kinds, name)
-        if function is stop_gradient:
-            operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
-            return self.apply(expr, InertCall("stop_gradient", "constant", passes=True), operands, kinds, kind)
         found = (
-            self._asked(expr, function, kinds)
+            self.marked(expr, function, kinds)
+            or self._asked(expr, function, kinds)
             or self.text_function(expr, function, kinds)
             or self.on_places(expr, function, kinds)
             or self.on_containers(expr, function, kinds)

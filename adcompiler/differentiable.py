@@ -18,6 +18,7 @@ from adcompiler.dump import dump
 from adcompiler.errors import NoRuleError, SourceNotFoundError, refuse
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime.domain import unwrapped
+from adcompiler.runtime.marks import hook, stop_gradient
 from adcompiler.runtime.members import member
 from adcompiler.runtime.missing import without_rule
 from adcompiler.variants import shown
@@ -159,6 +160,7 @@ def function_of(f: Any) -> tuple[Any, dict[str, Any]]:
     if isinstance(f, Differentiable):
         options, f = f._options, f._function
     f = unwrapped(f)
+    f = _CALLED.get(id(f), f)
     if lookup(f) or is_non_differentiable(f):
         return f, {**options, "rule": True}
     if isinstance(f, types.FunctionType):
@@ -172,6 +174,16 @@ def function_of(f: Any) -> tuple[Any, dict[str, Any]]:
     raise _refused(f, getattr(f, "__name__", type(f).__name__))
 
 
+def _hook(fn: Any, x: Any) -> Any:
+    return hook(fn, x)
+
+
+def _stop_gradient(x: Any) -> Any:
+    return stop_gradient(x)
+
+
+# What means something where it is called has no derivative in its own text.
+_CALLED = {id(hook): _hook, id(stop_gradient): _stop_gradient}
 _PLAIN = (types.FunctionType, Differentiable)
 
 

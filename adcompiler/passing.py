@@ -20,7 +20,19 @@ import gast
 
 from adcompiler import ir
 from adcompiler.bars import Code
-from adcompiler.callees import Drain, Dynamic, Into, PairCall, PlaceCall, Pull, RuleCall, Spread, WriteCall, in_place
+from adcompiler.callees import (
+    Drain,
+    Dynamic,
+    Hooked,
+    Into,
+    PairCall,
+    PlaceCall,
+    Pull,
+    RuleCall,
+    Spread,
+    WriteCall,
+    in_place,
+)
 from adcompiler.decide import trusted
 from adcompiler.errors import DifferentiationError, TangentError
 from adcompiler.names import Names
@@ -29,7 +41,7 @@ from adcompiler.saving import exits_of
 from adcompiler.spec import Spec
 
 _REFUSAL = ir.Static(DifferentiationError, "DifferentiationError")
-_AT_RUN_TIME = (Dynamic, Spread, PlaceCall, Pull, Drain, Into, WriteCall)
+_AT_RUN_TIME = (Dynamic, Hooked, Spread, PlaceCall, Pull, Drain, Into, WriteCall)
 
 
 def try_that_passes(stmt: ir.Try, source: ir.Try, spec: Spec, names: Names) -> Code:

@@ -11,6 +11,7 @@
       resolve    operation → callee and kind                          resolve, rulecalls, operations, functions, calls
                    containers as wholes; what is written into; text   moves; places, arraystores; textcalls
                    objects                                            objects, overloads, lookups, construct, newobjects
+                   hook, stop_gradient; their reverse                 marks
     alias        IR → alias classes                                   alias, aliases, sharing
     activity     IR → which names carry derivatives                   activity, active, unfollowed, escape,
                                                                       handled, texts

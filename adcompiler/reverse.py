@@ -29,12 +29,13 @@ from adcompiler.callees import (
     WriteCall,
     in_place,
 )
-from adcompiler.dynamics import Dynamics, names_in
+from adcompiler.dynamics import names_in
 from adcompiler.errors import NoRuleError, refuse
 from adcompiler.hot import memory_of
 from adcompiler.instantiate import Filler, Instance
 from adcompiler.lattice import ListOf, is_real, is_scalar, numeric, shape_of
 from adcompiler.link import Linker, sum_of
+from adcompiler.marks import Marks
 from adcompiler.pair import Pair
 from adcompiler.rules.registry import key_name
 from adcompiler.ruletext import rule_text
@@ -48,7 +49,7 @@ from adcompiler.yields import starts
 CHECK_APART = ir.Static(check_unshared, "check_unshared")
 
 
-class Reverser(Dynamics, ABC):
+class Reverser(Marks, ABC):
     """The reverse of assignments; `adjoint.Adjoint` adds control flow."""
 
     caught: int  # how many `try` and `with` around the statement at hand may catch its exceptions
@@ -77,7 +78,7 @@ class Reverser(Dynamics, ABC):
     # --- assignments ------------------------------------------------------------------------------------
 
     def stmt_Assign(self, stmt: ir.Assign, state: State, region: Region) -> tuple[Code, Code, State]:
-        written = self.updated(stmt, state) or self.written_out(stmt, state)
+        written = self.updated(stmt, state) or self.written_out(stmt, state) or self.hooked(stmt, state)
         if written is not None:
             return written
         if isinstance(stmt.value, ir.Apply) and isinstance(stmt.value.callee, WriteCall):

@@ -16,6 +16,7 @@ from adcompiler.callees import (
     Copied,
     Drain,
     Dynamic,
+    Hooked,
     InertCall,
     Into,
     Load,
@@ -122,6 +123,8 @@ class Sharing(ABC):
                 if writes_array(place, value.kinds):
                     self.written(value.args[0], surely=False)
                 return value.args, False
+            case Hooked():
+                return value.args[1:], False
             case Pull() | Drain() if isinstance(value.kinds[0], Stream) and is_scalar(value.kinds[0].item):
                 return value.args[1:], False
             case (

@@ -23,6 +23,7 @@ from adcompiler.callees import (
     Drain,
     Dynamic,
     Gathered,
+    Hooked,
     InertCall,
     Load,
     Make,
@@ -232,7 +233,7 @@ class Texts:
                 if operation.stores and any(i > 0 for i, _, _ in given):
                     self.put_text(value.args[0], value.kinds[0], key_of(value), stmt)
                 return True
-            case Build() | Make() | Copied() | Move() | Gathered():
+            case Build() | Make() | Copied() | Hooked() | Move() | Gathered():
                 if isinstance(value.kind, Heap):
                     self.put_text(ir.Const(None), value.kind, None, stmt)
                 return True

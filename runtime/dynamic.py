@@ -25,6 +25,7 @@ from adcompiler.runtime.domain import (
     unwrapped,
 )
 from adcompiler.runtime.errors import UnsupportedSyntaxError
+from adcompiler.runtime.hooks import is_mark, resolve_mark
 from adcompiler.runtime.listed import in_arrays, listed
 from adcompiler.runtime.members import (
     ABSENT,
@@ -91,6 +92,8 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
     f = unwrapped(f)
     if f is getattr:
         return _attribute(*args)
+    if is_mark(f):
+        return resolve_mark(f, args, kwargs)
     for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
         if mark:
             _check_tangible(value)

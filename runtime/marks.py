@@ -1,10 +1,27 @@
-"""Functions that mean something to the compiler and nothing to Python."""
+"""Functions that mean something to the compiler and nothing to Python: they give what they are given."""
 
-from typing import TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 T = TypeVar("T")
 
 
 def stop_gradient(x: T) -> T:
     """The value of `x`, treated as a constant: no cotangent passes, at any order."""
+    return x
+
+
+def hook(fn: Callable[[Any], Any], x: T) -> T:
+    """The value of `x`, with a look at the cotangent of this use of it: what `fn` returns for that replaces it.
+
+    `fn` is called by the pullback, as plain Python, with the cotangent in the form that a gradient with respect to `x`
+    has: the shape and dtype of an array, the structure of a container, a `Tangent` for an object, None inside these for
+    what has no influence. It is its own copy, to be kept or changed; arrays that the differentiated function has
+    computed with must stay as they are, since the pullback still reads them. None leaves the cotangent as it was;
+    anything else must be a cotangent of `x`, and is checked to be one. Where no cotangent reaches this use, `fn` is not
+    called; but it may be given zeros, of an array whose elements are read in a loop that did not run. Other uses of `x`
+    are not concerned. Raises TypeError if `fn` cannot be called.
+    """
+    if not callable(fn):
+        raise TypeError(f"hook() takes a function and then the value, and {type(fn).__name__!r} object is not callable")
     return x

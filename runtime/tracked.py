@@ -19,6 +19,7 @@ from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.changes import CONCATENATE, METHODS
 from adcompiler.runtime.errors import MutationError, UnsupportedSyntaxError
 from adcompiler.runtime.held import as_it_was, entries, hold, hold_arrays, is_place
+from adcompiler.runtime.hooks import check_by_value, is_mark
 from adcompiler.runtime.members import (
     ABSENT,
     has_plain_fields,
@@ -97,6 +98,8 @@ def _resolved(hot: Any, wanted: tuple[bool, ...], f: Any, args: Any, kwargs: Any
     operation, owner = _operation(f, args)
     if operation is not None:
         return _of_operation(operation, owner, count, hot[0])
+    if is_mark(f):
+        check_by_value(f, [v for on, v in zip(wanted[1:], (*args, *kwargs.values()), strict=True) if on], any(hot))
     inner = dynamic.resolve(wanted, f, *args, **kwargs)
     if inner.source is not None:
         function, flags, first = inner.source

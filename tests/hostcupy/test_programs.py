@@ -4,7 +4,7 @@ import cupy
 import numpy as np
 import pytest
 
-from adcompiler import NotScalarError, gradient, pullback, tree_map, value_and_grad
+from adcompiler import NotScalarError, gradient, hook, pullback, tree_map, value_and_grad
 from adcompiler.runtime.project import materialize
 from adcompiler.runtime.walk import entries
 from tests.hostcupy.arrays import on_device, on_host
@@ -193,3 +193,25 @@ def test_a_list_of_arrays_and_none():
     grads = gradient(f)(xs)
     np.testing.assert_allclose(on_host(grads[1]), 2 * T)
     assert grads[2] is None or not on_host(grads[2]).any()
+
+
+def test_hooks_see_arrays_of_the_device():
+    """What a hook sees and returns lives where the value lives, with its shape and dtype."""
+    seen = []
+
+    def doubled(g):
+        seen.append(g)
+        return 2 * g
+
+    def f(x, xp):
+        h = hook(doubled, xp.tanh(x))
+        return xp.sum(h) + hook(seen.append, {"h": h})["h"][0, 0]
+
+    x = X.astype(np.float32)
+    g = gradient(f)(on_device(x), cupy)
+    inside, outside = seen
+    for c in (g, inside["h"], outside):
+        assert isinstance(c, cupy.ndarray)
+        assert (x.shape, x.dtype) == (c.shape, c.dtype)
+    np.testing.assert_allclose(on_host(g), gradient(f)(x, np), rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(on_host(outside), 1 + on_host(inside["h"]))
