@@ -1,17 +1,13 @@
-"""What is CuPy's, which is never imported for the question."""
+"""What is CuPy's, which is never imported for the question, or an array of another library like it."""
 
 from __future__ import annotations
 
 import types
 from typing import Any
 
+from adcompiler.runtime.arrays import is_library_array
+
 CUPY = ("cupy", "cupyx")
-
-
-def is_cupy_array(value: Any) -> bool:
-    """Whether a value is exactly a `cupy.ndarray`."""
-    cls = type(value)
-    return cls.__name__ == "ndarray" and cls.__module__.split(".")[0] == "cupy"
 
 
 def is_cupy_function(value: Any) -> bool:
@@ -20,8 +16,8 @@ def is_cupy_function(value: Any) -> bool:
 
 
 def is_from_cupy(value: Any) -> bool:
-    """Whether a value is CuPy's: an array, a function, a class or a module."""
-    if is_cupy_array(value) or is_cupy_function(value):
+    """Whether a value is CuPy's: an array (of any such library), a function, a class or a module."""
+    if is_library_array(value) or is_cupy_function(value):
         return True
     if isinstance(value, types.ModuleType):
         return value.__name__.split(".")[0] in CUPY

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.fromcupy import is_cupy_array, is_cupy_function
+from adcompiler.fromcupy import is_cupy_function
+from adcompiler.runtime.arrays import is_library_array
 from adcompiler.runtime.members import has_plain_fields, is_named_tuple
 from adcompiler.runtime.walk import holds_only
 
@@ -119,14 +120,24 @@ class MapOf(Kind):
     item: Kind
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+class Seen(list[Any]):
+    """Holds a value seen at the first call, until the compilation is done: what a user passed is not kept for ever."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, match_args=False)
 class Observed(Kind):
     """A container or object seen at the first call; what is loaded from it is observed and guarded when it is read."""
 
     path: tuple[Any, ...]
-    value: Any
+    seen: Seen
     holder: str | None = None  # the parameter that it was read from, if no name in between could be another's
     inert: bool = False  # nothing in it carries a derivative; guarded
+    __match_args__ = ("path", "value")
+
+    @property
+    def value(self) -> Any:
+        """What was seen."""
+        return self.seen[0]
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Observed) and (self.path, self.holder) == (other.path, other.holder)
@@ -344,7 +355,7 @@ def observe(value: Any, path: tuple[Any, ...]) -> Kind:
     """The kind of a value seen at the first call, found at `path`."""
     if value is None or isinstance(value, (*_CONSTANTS, *_GENERATORS)):
         return Foreign(type(value)) if type(value) in _GENERATORS else Known(value)
-    if type(value) is np.ndarray or is_cupy_array(value):
+    if type(value) is np.ndarray or is_library_array(value):
         kind = kind_of_array(value)
         return replace(kind, shape=path) if isinstance(kind, Array | IntArray) else kind
     if type(value) is int or isinstance(value, np.integer):
@@ -360,8 +371,8 @@ def observe(value: Any, path: tuple[Any, ...]) -> Kind:
     if is_transform(value) or is_cupy_function(value):
         return Known(value)
     if type(value) in (tuple, list, dict) or is_named_tuple(type(value)):
-        return Observed(path, value, inert=is_inert(value))
-    return Observed(path, value) if has_plain_fields(type(value)) else Unknown()
+        return Observed(path, Seen((value,)), inert=is_inert(value))
+    return Observed(path, Seen((value,))) if has_plain_fields(type(value)) else Unknown()
 
 
 def is_transform(value: Any) -> bool:

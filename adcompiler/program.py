@@ -18,7 +18,6 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.errors import UnsupportedSyntaxError, refuse
-from adcompiler.fromcupy import is_cupy_array
 from adcompiler.joins import join
 from adcompiler.lattice import (
     Closure,
@@ -40,7 +39,7 @@ from adcompiler.lower import lower
 from adcompiler.names import Names
 from adcompiler.ondevice import Needs, OnDevice
 from adcompiler.parse import Source, origin_of, parse
-from adcompiler.runtime.arrays import library
+from adcompiler.runtime.arrays import is_library_array, library
 from adcompiler.runtime.members import has_plain_fields
 from adcompiler.runtime.walk import fields as fields_of
 from adcompiler.scope import scope_of
@@ -71,6 +70,7 @@ class Program(OnDevice):
         self.guards: dict[Path, Guard] = {}
         self.codes: dict[int, CodeGuard] = {}
         self.specs: dict[Any, Spec] = {}
+        self._seen: list[Observed | Closure] = []
         self._texts: dict[tuple[Any, int], Any] = {}
         self.activities: dict[Any, Any] = {}
         self.text_sites: set[Any] = set()  # where text made of active values is put, and the key
@@ -95,13 +95,24 @@ class Program(OnDevice):
         self.library: Any = np  # where its arrays are
         self.on_device = on_device
 
+    def forget(self) -> None:
+        """Let go of the values seen at the first call, when nothing more is to be found out about them."""
+        for kind in self._seen:
+            if isinstance(kind, Observed):
+                kind.seen.clear()
+            else:
+                object.__setattr__(kind, "owner", None)  # it is frozen, and done with
+        self._seen.clear()
+
     # --- sources ----------------------------------------------------------------------------------------
 
     def source_kind(self, value: Any, path: Path) -> Kind:
         """The kind of a value found at `path`; it becomes a guard."""
         kind = observe(value, path)
         self.meet(value)
-        if is_cupy_array(value):
+        if isinstance(kind, Observed | Closure):
+            self._seen.append(kind)
+        if is_library_array(value):
             self.library = library(value)
         if isinstance(kind, Observed) and self.writes_places:
             kind = replace(kind, inert=False)  # something active may be stored there

@@ -8,7 +8,6 @@ binds calls to rules, `operations` knows operators and loads, `functions` the us
 from __future__ import annotations
 
 import operator
-import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -35,6 +34,7 @@ from adcompiler.lattice import (
     live,
     numeric,
 )
+from adcompiler.runtime.arrays import may_meet_library
 from adcompiler.scope import scope_of
 from adcompiler.spec import Spec
 
@@ -145,7 +145,7 @@ class Resolver(ABC):
         if not self.program.on_device:
             # CuPy's arrays may also come from where nothing is known.
             unsure = any(isinstance(numeric(k), Number) or isinstance(k, Unknown) for k in kinds)
-            if not unsure or "cupy" not in sys.modules:
+            if not unsure or not may_meet_library():
                 return kind
         of_numbers = isinstance(key, type) or all(is_scalar(k) for k in kinds)
         return kind if of_numbers and getattr(key, "__module__", None) in _OF_PYTHON else live(kind)

@@ -56,8 +56,9 @@ def _named(marks: tuple[bool, ...], args: tuple[Any, ...], kwargs: dict[str, Any
 
 
 def is_part(x: Any) -> bool:
-    """Whether an array is no contiguous one, as a column is."""
-    return in_memory(x) and not (x.flags.c_contiguous or x.flags.f_contiguous)
+    """Whether an array is no contiguous one, as a column is, or does not tell."""
+    flags = getattr(x, "flags", None)
+    return in_memory(x) and (flags is None or not (flags.c_contiguous or flags.f_contiguous))
 
 
 def _roots(value: Any) -> set[int]:

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.arrays import as_array, home_of, like_of, moved_to
-from adcompiler.runtime.shapes import broadcast
+from adcompiler.runtime.shapes import broadcast, real
 from adcompiler.runtime.tangents import accumulate
 
 
@@ -101,7 +101,7 @@ def snapshot(x: Any) -> Any:
 
 def real_part(c: Any) -> Any:
     """The real part of the cotangent of a real item of a container with complex entries; None is zero."""
-    return c if c is None or isinstance(c, list | tuple | dict) else c.real
+    return c if c is None or isinstance(c, list | tuple | dict) else real(c)
 
 
 def cell_of(function: Any, name: str) -> Any:

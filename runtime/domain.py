@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import is_library_class
+
 NUMBERS = (bool, int, float, complex, np.generic)
 _PLAIN = (list, tuple, type(None), str, bytes, slice, type(Ellipsis), type, np.dtype)
 
@@ -44,7 +46,7 @@ def is_domain(value: Any) -> bool:
         return all(map(is_domain, value))
     if cls is dict:
         return all(map(is_domain, value.values()))
-    return issubclass(cls, _PLAIN) or (cls.__name__ == "ndarray" and cls.__module__.split(".")[0] == "cupy")
+    return issubclass(cls, _PLAIN) or is_library_class(cls)  # type: ignore[arg-type]  # classes are hashable
 
 
 def is_plain_container(value: Any) -> bool:

@@ -7,26 +7,26 @@ import numpy as np
 from adcompiler.runtime.arrays import eye
 from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.products import adjoint
-from adcompiler.runtime.shapes import shape
+from adcompiler.runtime.shapes import real, shape
 
 
 def read_triangle(a_bar: Any, upper: bool) -> Any:
     """The cotangent of the triangle that NumPy reads of a Hermitian matrix, given that of the whole matrix."""
     both = a_bar + adjoint(a_bar)
-    return (np.triu if upper else np.tril)(both) * (1 - 0.5 * eye(a_bar.shape[-1], a_bar.real.dtype, a_bar))
+    return (np.triu if upper else np.tril)(both) * (1 - 0.5 * eye(a_bar.shape[-1], real(a_bar).dtype, a_bar))
 
 
 def from_triangle(a: Any, upper: bool) -> Any:
     """The Hermitian matrix of which NumPy reads one triangle of `a`."""
     half = np.triu(a, 1) if upper else np.tril(a, -1)
-    return half + adjoint(half) + np.real(a) * eye(half.shape[-1], half.real.dtype, half)
+    return half + adjoint(half) + np.real(a) * eye(half.shape[-1], real(half).dtype, half)
 
 
 def cholesky_bar(y_bar: Any, y: Any, upper: bool) -> Any:
     """The cotangent of `a` in ``y = np.linalg.cholesky(a)``. Murray (2016), "Differentiation of the Cholesky
     decomposition", equation 10."""
     factor, factor_bar = (adjoint(y), adjoint(y_bar)) if upper else (y, y_bar)
-    inner = np.tril(adjoint(factor) @ factor_bar) * (1 - 0.5 * eye(y.shape[-1], y.real.dtype, y))
+    inner = np.tril(adjoint(factor) @ factor_bar) * (1 - 0.5 * eye(y.shape[-1], real(y).dtype, y))
     half = np.linalg.solve(adjoint(factor), inner)
     a_bar = adjoint(np.linalg.solve(adjoint(factor), adjoint(half)))
     return read_triangle(0.5 * (a_bar + adjoint(a_bar)), upper)
@@ -77,7 +77,7 @@ def _tall_qr_bar(q_bar: Any, r_bar: Any, q: Any, r: Any) -> Any:
     inner: Any = 0.0 if r_bar is None else r @ adjoint(np.triu(r_bar))
     inner = inner if q_bar is None else inner - adjoint(q_bar) @ q
     lower = np.tril(inner, -1)
-    real_diagonal = np.real(inner) * eye(inner.shape[-1], inner.real.dtype, inner)
+    real_diagonal = np.real(inner) * eye(inner.shape[-1], real(inner).dtype, inner)
     right = q @ (lower + adjoint(lower) + real_diagonal)
     return adjoint(np.linalg.solve(r, adjoint(right if q_bar is None else q_bar + right)))
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from adcompiler.runtime.arrays import is_device_class
 from adcompiler.runtime.containers import snapshot
-from adcompiler.runtime.shadows import in_memory, refer
+from adcompiler.runtime.shadows import in_memory, refer_if_told
 from adcompiler.runtime.tangents import Tangent, rebuild
 from adcompiler.runtime.walk import captured, fields
 
@@ -133,9 +133,9 @@ def _has_parts(value: Any) -> bool:
 def _hold(value: Any, known: dict[int, Any], arrays: bool = False) -> Walk:
     if not _has_parts(value):
         if arrays and isinstance(value, types.BuiltinMethodType):
-            return refer(value.__self__)  # a method of an array has the array's cotangent
+            return refer_if_told(value.__self__)  # a method of an array has the array's cotangent
         if not arrays or not isinstance(value, types.MethodType):
-            return refer(value) if arrays else None
+            return refer_if_told(value) if arrays else None
         held = yield _hold(value.__self__, known, arrays)
         return None if held is None else Captured({"__self__": held})
     if id(value) in known:

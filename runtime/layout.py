@@ -34,6 +34,11 @@ def read_order(x: Any, order: str) -> str | tuple[int, ...]:
     if order in ("C", "F"):
         return order
     x = as_array(x)
+    if not hasattr(x, "flags"):
+        raise DifferentiationError(
+            f"order={order!r} of a {type(x).__name__}, which does not say how it is laid out, has no derivative: "
+            "pass order='C'"
+        )
     if x.flags.f_contiguous and not x.flags.c_contiguous:
         return "F"
     if order == "A" or x.flags.c_contiguous:
@@ -165,7 +170,7 @@ def gather_bar(c: Any, positions: Any, x_shape: Shape) -> Any:
     """The cotangent of `x` in ``np.ravel(x)[positions]``: sums over the places where an element was copied to."""
     count, positions = math.prod(x_shape), np.ravel(positions)
     if c.dtype.kind == "c":
-        return gather_bar(c.real, positions, x_shape) + 1j * gather_bar(c.imag, positions, x_shape)
+        return gather_bar(real(c), positions, x_shape) + 1j * gather_bar(np.imag(c), positions, x_shape)
     if like_of(c) is not None or c.dtype.itemsize > 8:  # NumPy counts in double precision only
         return scatter(c.ravel(), moved_to(c, positions), (count,)).reshape(x_shape)
     return np.bincount(positions, np.ravel(c), count).astype(c.dtype, copy=False).reshape(x_shape)

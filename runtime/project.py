@@ -10,6 +10,7 @@ import numpy as np
 
 from adcompiler.runtime.arrays import home_of, moved_home
 from adcompiler.runtime.errors import TangentError
+from adcompiler.runtime.shapes import real
 from adcompiler.runtime.tangents import NotImplementedTangent, Tangent, Thunk
 from adcompiler.runtime.walk import (
     check_structure,
@@ -73,7 +74,7 @@ def _project_leaf(ct: Any, primal: Any) -> Any:
         what = f"a cotangent of type {type(ct).__name__} does not belong to a {type(primal).__name__}"
         raise TangentError(f"{what}\nGive {_wanted(primal)}.")
     if not _is_complex(primal):
-        ct = ct.real
+        ct = real(ct)
     if is_array(primal) and not isinstance(primal, np.generic):
         return _project_array(ct, primal)
     if np.ndim(ct):
@@ -167,8 +168,8 @@ def _detach(ct: Any, taken: set[int]) -> Any:
 
 
 def _own(array: Any, taken: set[int]) -> Any:
-    """`array`, or a copy of it if it is a view or its memory is taken; its memory is taken afterwards."""
-    if array.base is not None or id(array) in taken:
+    """`array`, or a copy of it if it is or may be a view, or its memory is taken; its memory is taken afterwards."""
+    if getattr(array, "base", array) is not None or id(array) in taken:
         array = array.copy()
     taken.add(id(array))  # no other object gets this id, because the result keeps the array alive
     return array

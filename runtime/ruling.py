@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.errors import DifferentiationError
+from adcompiler.runtime.shapes import real
 from adcompiler.runtime.tangents import NotImplementedTangent, Thunk, unthunk
 from adcompiler.runtime.walk import is_constant
 
@@ -192,4 +193,4 @@ def _as_real(ct: Any) -> Any:
     kind = getattr(getattr(ct, "dtype", None), "kind", "c" if isinstance(ct, complex) else "f")
     if kind != "c":
         return ct
-    return ct.real
+    return real(ct)

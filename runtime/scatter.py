@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.arrays import library, like_of
+from adcompiler.runtime.arrays import library, like_of, moved_to
 from adcompiler.runtime.facts import is_basic, is_mask
 from adcompiler.runtime.shapes import Shape, broadcast, zeros
 
@@ -93,7 +93,9 @@ def _add_on_device(buffer: Any, index: Any, y_bar: Any) -> None:
         _add_on_device(buffer.real, index, np.real(y_bar))
         _add_on_device(buffer.imag, index, np.imag(y_bar))
     else:
-        library(buffer).add.at(buffer, index, y_bar)
+        entries = index if type(index) is tuple else (index,)
+        here = tuple(moved_to(buffer, entry) if isinstance(entry, np.ndarray) else entry for entry in entries)
+        library(buffer).add.at(buffer, here if type(index) is tuple else here[0], y_bar)
 
 
 def _leading_integers(index: Any) -> list[Any] | None:

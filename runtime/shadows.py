@@ -74,6 +74,7 @@ _device_blocks: dict[int, tuple[list[Any], Block]] = {}
 def address(x: Any) -> int:
     """The address of an array's first element."""
     if like_of(x) is not None:
+        _check_told(x)
         return int(x.data.ptr)
     return int(x.__array_interface__["data"][0])
 
@@ -102,7 +103,7 @@ def root_of(x: Any) -> Any:
 
 def in_memory(x: Any) -> bool:
     """Whether a value is an array (a class of arrays has `strides`, too)."""
-    return hasattr(x, "strides") and not isinstance(x, type)
+    return (hasattr(x, "strides") or like_of(x) is not None) and not isinstance(x, type)
 
 
 def is_flat(x: Any) -> bool:
@@ -114,6 +115,7 @@ def refer(x: Any) -> Reference | None:
     """Where an array of floats lies; None for a number and whatever else has no shadow."""
     if type(x) is not np.ndarray and like_of(x) is None:
         return _refer_flat(x) if is_flat(x) else None
+    _check_told(x)
     code = x.dtype.char
     root = root_of(x)
     if code not in _FLOATS:
@@ -143,6 +145,14 @@ def refer(x: Any) -> Reference | None:
     if block.real != real:
         raise _punned()
     return Reference(block, block.start if x is root else block.start + address(x) - address(root), x, np, repeats)
+
+
+def refer_if_told(x: Any) -> Reference | None:
+    """The same of what need not be written into: an array that does not say where it lies has no shadow.
+
+    It cannot be written into, because `refer` refuses it.
+    """
+    return None if like_of(x) is not None and not _is_told(x) else refer(x)
 
 
 def _refer_flat(x: Any) -> Reference | None:
@@ -175,6 +185,20 @@ def _forget(key: int, dead: Any) -> None:
     known.remove(dead)
     if not known:
         del _device_blocks[key]
+
+
+def _is_told(x: Any) -> bool:
+    """Whether an array of a library says, as CuPy's does, where it lies and whether it is a view."""
+    return hasattr(getattr(x, "data", None), "mem") and hasattr(x, "base")
+
+
+def _check_told(x: Any) -> None:
+    if type(x) is not np.ndarray and not _is_told(x):
+        name = f"{type(x).__module__}.{type(x).__qualname__}"
+        raise MutationError(
+            f"a {name}, which does not say where its elements lie, may be written into\n"
+            "Which other arrays share its memory is not known.\nMake a new array in the place of the write."
+        )
 
 
 def _not_its_own() -> MutationError:

@@ -144,7 +144,10 @@ def conj(c: Any) -> Any:
 
 def real(c: Any) -> Any:
     """The real part of `c`: a real number or array is returned as it is; of a complex array a view."""
-    return c.real
+    try:
+        return c.real
+    except AttributeError:  # an array of a library that has the function only
+        return np.real(c)
 
 
 def zeros(shape: Shape, like: Any) -> Any:

@@ -13,7 +13,7 @@ from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.factors import read_triangle
 from adcompiler.runtime.matrices import unit
 from adcompiler.runtime.products import adjoint
-from adcompiler.runtime.shapes import conj
+from adcompiler.runtime.shapes import conj, real
 
 # Above this condition number of the eigenvectors a matrix counts as not diagonalisable: those of a double eigenvalue
 # without two eigenvectors have, up to rounding, one of about eps ** -0.5.
@@ -29,7 +29,7 @@ def equal_values(w: Any, slack: Any = 1.0) -> Any:
 
 def share_equal(bar: Any, same: Any) -> Any:
     """The cotangents `bar` of values, with their mean for each of those that are equal."""
-    return _total(bar, same) / np.sum(same, axis=-1, dtype=bar.real.dtype)
+    return _total(bar, same) / np.sum(same, axis=-1, dtype=real(bar).dtype)
 
 
 def divide_where_not(mask: Any, turn: Any, divisor: Any) -> Any:

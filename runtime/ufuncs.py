@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.shapes import Shape, broadcast, fit, shape, zeros
+from adcompiler.runtime.shapes import Shape, broadcast, fit, real, shape, zeros
 from adcompiler.runtime.tangents import unthunk
 
 Plain = Callable[..., Any]
@@ -82,7 +82,7 @@ def as_given(bar: Any, x: Any) -> Any:
     kind = getattr(x, "dtype", None) or np.asarray(x).dtype
     if kind.kind not in "fc":
         return None
-    bar = bar if kind.kind == "c" or not np.iscomplexobj(bar) else bar.real
+    bar = bar if kind.kind == "c" or not np.iscomplexobj(bar) else real(bar)
     if isinstance(bar, (float, complex)):
         return bar if getattr(bar, "dtype", kind) == kind else kind.type(bar)
     return bar if bar.dtype == kind else bar.astype(kind)

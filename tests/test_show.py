@@ -30,10 +30,10 @@ def test_every_kind_has_words():
         lattice.Heap(list), lattice.Stream(lattice.Scalar()), lattice.Stream(None), lattice.SliceOf(), lattice.Inert(),
         lattice.Int(), lattice.IntArray(), lattice.Scalar(), lattice.Array(), lattice.Number(), lattice.Known(1),
         lattice.TupleOf(()), lattice.ListOf(None, lattice.Int()), lattice.DictOfKinds((), ()),
-        lattice.Instance(int, (), ()), lattice.MapOf(lattice.Int()), lattice.Observed((), []),
+        lattice.Instance(int, (), ()), lattice.MapOf(lattice.Int()), lattice.Observed((), lattice.Seen(([],))),
         lattice.Closure(None, (), None, "f"), lattice.Foreign(np.random.Generator),
     }  # fmt: skip
-    assert {type(k) for k in found} == classes(lattice) - {lattice.Kind, lattice.Unknown}
+    assert {type(k) for k in found} == classes(lattice) - {lattice.Kind, lattice.Unknown, lattice.Seen}
     assert all("unknown" not in show.kind(k) and "not reached" not in show.kind(k) for k in found)
     assert show.kind(lattice.Heap(dict)) == "dict of the program"
     assert show.kind(lattice.Stream(lattice.Scalar())) == "a generator of float"
