@@ -72,7 +72,8 @@ def _transform(f: Any, argnums: Any, mode: str, made: Any) -> Callable[..., Any]
         plan = functools.partial(plan_gradient, names)
         single_use = options.get("single_use") is not False
         finisher = functools.partial(grad_finisher, names, isinstance(argnums, tuple), mode)
-        ruled = functools.partial(_ruled, function, argnums, mode, {**options, "first": first})
+        places = {**options, "first": (None,) * len(first)}  # the function outlives the objects it was called on
+        ruled = functools.partial(_ruled, function, argnums, mode, places)
         variants = store[key] = Variants(function, plan, finisher, single_use, ruled=ruled)
     return TransformedMethod(variants, name, f, made, first) if first else Transformed(variants, name, f, made)
 

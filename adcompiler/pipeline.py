@@ -83,6 +83,11 @@ class Compiled:
     pair: Pair
     units: dict[Pair, Unit]
 
+    def forget(self) -> None:
+        """Let go of the arguments of the first call: what was compiled outlives them."""
+        self.request.arguments.clear()
+        self.program.forget()
+
     @property
     def forward(self) -> Any:
         return self.units[self.pair].forward
@@ -112,9 +117,11 @@ def specialised(
     known that the program needs.
     """
     while True:
+        program = Program(infer, request.inline, shared, **dict.fromkeys(flags, True))
         try:
-            return _specialised(request, Program(infer, request.inline, shared, **dict.fromkeys(flags, True)))
+            return _specialised(request, program)
         except Needs as needs:
+            program.forget()
             flags |= {needs.flag}
 
 
@@ -155,10 +162,12 @@ def _paired(request: Request) -> tuple[Program, Spec, Pair]:
         try:
             return program, spec, pair_of(spec, mask, over=request.over)
         except ReboundLate as late:
+            program.forget()
             if late.names <= shared:
                 raise late.refusal from None
             shared |= late.names
         except Needs as needs:
+            program.forget()
             flags |= {needs.flag}
 
 

@@ -88,6 +88,7 @@ class Variants:
             if self.count >= _MOST:
                 self.forget()
             make = entry_maker(compiled, self.finisher(compiled))
+            compiled.forget()
             self.first = make(self.first)
             self.count += 1
         return make(_refused(self.function))(*args, **kwargs)
