@@ -40,6 +40,7 @@ from adcompiler.spec import Spec
 
 Resolved = tuple[ir.Expr, Kind | None]
 
+_COUNTS = (len, ord)  # functions of Python that give an int for whatever they are given
 _OF_PYTHON = ("builtins", "_operator", "math", "cmath")  # modules whose functions of numbers give numbers
 
 
@@ -147,6 +148,8 @@ class Resolver(ABC):
             unsure = any(isinstance(numeric(k), Number) or isinstance(k, Unknown) for k in kinds)
             if not unsure or not may_meet_library():
                 return kind
+        if key in _COUNTS:
+            return kind
         of_numbers = isinstance(key, type) or all(is_scalar(k) for k in kinds)
         return kind if of_numbers and getattr(key, "__module__", None) in _OF_PYTHON else live(kind)
 

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.apart import run_apart
+from adcompiler.runtime.arrays import is_library_array
 from adcompiler.runtime.domain import (
     NUMBERS,
     array_member,
@@ -100,7 +101,8 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
     owner = getattr(f, "__self__", None)
     if isinstance(f, types.BuiltinMethodType) and isinstance(owner, TEXT):
         return plain(f, count)  # text that is made of text
-    if isinstance(f, types.BuiltinMethodType) and is_array(owner):
+    builtin = isinstance(f, types.BuiltinMethodType) and is_array(owner)
+    if builtin or (isinstance(f, types.MethodType) and is_library_array(owner)):
         key = array_member(f.__name__) or f
         return without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
     if isinstance(f, types.BuiltinMethodType) and type(owner) in (list, tuple, dict):

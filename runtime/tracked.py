@@ -15,6 +15,7 @@ from typing import Any
 
 from adcompiler.runtime import dynamic
 from adcompiler.runtime.apart import run_apart
+from adcompiler.runtime.arrays import is_library_array
 from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.changes import CONCATENATE, METHODS
 from adcompiler.runtime.errors import MutationError, UnsupportedSyntaxError
@@ -132,6 +133,9 @@ def _attribute(hot: bool, obj: Any, name: str) -> Resolved:
         )
     if is_place(obj) and is_field(obj, name):
         return _of_operation(LOAD_ATTRIBUTE, None, 3, hot)
+    if is_library_array(obj):  # whose attributes are NumPy's, by whatever means
+        inner = dynamic.resolve((False, True, False), getattr, obj, name)
+        return Resolved(inner.forward, lambda saved, y_bar, bars: inner.backward(saved, y_bar))
     if isinstance(found, property) and found.fget is not None:
         return _of_getter(found.fget, ())
     if found is ABSENT and has_plain_fields(cls) and member(cls, "__getattr__") is not ABSENT:

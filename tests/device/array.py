@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Iterable, Iterator
 from types import SimpleNamespace
 from typing import Any
@@ -18,10 +17,10 @@ from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from tests.device.pool import Memory, MemoryPointer, allocated
 
-# Functions that make a pointer even for the first element, and those that take arrays of NumPy beside the array.
+# Functions that make a pointer even for the first element, and those that take indices of NumPy beside it.
 _POINTING = frozenset("broadcast_to broadcast_arrays diagonal split array_split hsplit vsplit dsplit unstack".split())
 _CONVERTING = frozenset("array asarray asanyarray ascontiguousarray asfortranarray".split())
-_INDEXING = frozenset("take delete take_along_axis put put_along_axis place putmask".split())
+_INDEXING = frozenset("take delete take_along_axis put put_along_axis place putmask tensordot transpose".split())
 
 
 class DeviceArray(NDArrayOperatorsMixin):
@@ -52,6 +51,7 @@ class DeviceArray(NDArrayOperatorsMixin):
         self._data.mem.check()
         return self._array
 
+    # Other methods are NumPy's, put in below.
     data = property(lambda self: self._data)
     base = property(lambda self: self._base)
     shape = property(lambda self: self._array.shape)
@@ -62,6 +62,7 @@ class DeviceArray(NDArrayOperatorsMixin):
     itemsize = property(lambda self: self._array.itemsize)
     strides = property(lambda self: self._array.strides)
     T = property(lambda self: wrapped(self.array.T, [self]))
+    mT = property(lambda self: wrapped(self.array.mT, [self]))
     real = property(lambda self: wrapped(self.array.real, [self]))
     imag = property(lambda self: wrapped(self.array.imag, [self]))
 
@@ -135,11 +136,6 @@ class DeviceArray(NDArrayOperatorsMixin):
 
     def __deepcopy__(self, _: Any) -> DeviceArray:
         return wrapped(self.array.copy(order="K"), [])
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or not callable(getattr(np.ndarray, name, None)):
-            raise AttributeError(f"an array on the device has no {name}")
-        return functools.partial(_method, self, name)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, out: Any = None, **kwargs: Any) -> Any:
         operands = inputs[::2] if method == "at" else inputs  # the other one is an index
@@ -221,6 +217,21 @@ def _method(x: DeviceArray, name: str, *args: Any, **kwargs: Any) -> Any:
     if kwargs.get("out") is not None:
         return kwargs["out"]
     return found if name in ("item", "tolist", "tobytes") else wrapped(found, [x, args], pointing=name in _POINTING)
+
+
+def _as_method(name: str) -> Any:
+    """The method `name` of NumPy's arrays, for those of the device."""
+
+    def method(self: DeviceArray, *args: Any, **kwargs: Any) -> Any:
+        return _method(self, name, *args, **kwargs)
+
+    method.__name__ = name
+    return method
+
+
+for _name in dir(np.ndarray):
+    if not _name.startswith("_") and callable(getattr(np.ndarray, _name)) and not hasattr(DeviceArray, _name):
+        setattr(DeviceArray, _name, _as_method(_name))
 
 
 def _is_basic(index: Any) -> bool:
