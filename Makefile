@@ -5,6 +5,7 @@
 #                 On a machine with a GPU: pytest -m gpu
 # make bench-rules  how much longer value and pullback take than the value alone, for every rule (ONLY=fft: for some)
 # make bench-memory  what the pullback of a stencil written in place keeps, beside one written by hand
+# make bench-release  how much memory the gradient of a network needs at most, on a device and on NumPy
 # make lint    check style and types
 # make format  lay out the code
 # make clean   remove what the others made
@@ -19,7 +20,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 FARM := build/types
 
-.PHONY: demo test test-cupy bench-rules bench-memory lint format clean
+.PHONY: demo test test-cupy bench-rules bench-memory bench-release lint format clean
 .DEFAULT_GOAL := test
 
 demo: $(READY)
@@ -37,6 +38,9 @@ bench-rules: $(READY)
 
 bench-memory: $(READY)
 	$(BIN)/python benchmarks/memory.py
+
+bench-release: $(READY)
+	$(BIN)/python benchmarks/release.py
 
 # mypy does not know that rules/ and runtime/ are inside the package: it is shown a folder of links where they are.
 lint: $(READY)
