@@ -22,6 +22,7 @@ from adcompiler.differentiable import (
     store_of,
 )
 from adcompiler.finish import call_finisher, grad_finisher, pullback_finisher, shared_finisher
+from adcompiler.kept import kept_by, remembered
 from adcompiler.ruled import ruled_gradient, ruled_pullback
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime import dynamic, tracked
@@ -119,7 +120,7 @@ def pullback(
 def _ruled_pullback(function: Any, constant: Any, /, *args: Any, **kwargs: Any) -> tuple[Any, Any]:
     """As the entry of a pullback gives it: the value, and what makes the pullback for some of the arguments."""
     value, back = ruled_pullback(function, constant, args, kwargs)
-    return value, lambda start, stop: lambda ct: back(ct)[start:stop]
+    return value, lambda start, stop: remembered(lambda ct: back(ct)[start:stop], kept_by(back))
 
 
 def _compile_call(

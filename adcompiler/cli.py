@@ -2,6 +2,7 @@
 
     adcompiler dump train.py:loss --wrt params          the generated text, as a module that can be run
     adcompiler explain train.py:loss                    what becomes of every operation
+    adcompiler explain --memory train.py:loss           what its pullback keeps; with --args in bytes
     adcompiler rules tanh                               the rules whose functions are called so
     adcompiler rules --coverage numpy.linalg            how each public function of a module is differentiated
     adcompiler check train.py:loss --args 'np.ones(3)'  the gradient against central differences
@@ -33,6 +34,7 @@ from adcompiler.coverage import covered
 from adcompiler.dump import STAGES, assumed_notes, dump, plain, tried
 from adcompiler.errors import DifferentiationError
 from adcompiler.explain import explained, table
+from adcompiler.memory import kept_kinds, run_report
 from adcompiler.pipeline import compile_request
 from adcompiler.rules.registry import all_non_differentiable, all_rules, key_name
 from adcompiler.runtime.release import OFF
@@ -91,6 +93,11 @@ def _parser() -> argparse.ArgumentParser:
 
     why = _with_target(commands, "explain", _explain, "say how each operation is differentiated")
     why.add_argument("--wrt", metavar="A,B", help="as for dump")
+    why.add_argument(
+        "--memory",
+        action="store_true",
+        help="say what each line keeps for the pullback instead; with --args the function is run, and bytes are told",
+    )
 
     rules = commands.add_parser("rules", help="list the rules", description="List the rules.")
     rules.add_argument("name", metavar="NAME", nargs="?", default="", help="only functions with this in their name")
@@ -136,8 +143,18 @@ def _dump(options: argparse.Namespace) -> int:
 def _explain(options: argparse.Namespace) -> int:
     with _quiet():
         function, args, kwargs = _called(options)
-        compiled, _ = tried(function, args, kwargs, _wrt(options, function), OFF, compile_request)
-        text = explained(compiled)
+        compiled, guess = tried(function, args, kwargs, _wrt(options, function), OFF, compile_request)
+        if not options.memory:
+            text = explained(compiled)
+        elif guess or not (args or kwargs):
+            text = "".join(f"{note}\n" for note in assumed_notes(guess)) + kept_kinds(compiled)
+        else:
+            try:
+                text = f"{run_report(compiled)}\n"
+            except DifferentiationError:
+                raise
+            except Exception as error:
+                return _raised(function, error)
     sys.stdout.write(text)
     return 0
 
@@ -168,12 +185,16 @@ def _check(options: argparse.Namespace) -> int:
         except DifferentiationError:
             raise
         except Exception as error:
-            return _complain(f"{function.__qualname__} raised {type(error).__name__}: {error}", 1)
+            return _raised(function, error)
     print("".join(f"{note}\n" for note in assumed_notes(guess)), end="")
     good = all(error <= options.tolerance for _, error in errors)
     rows = [(name, f"{error:.2e}", "ok" if error <= options.tolerance else "WRONG") for name, error in errors]
     print("\n".join(table([("ARGUMENT", "MAX RELATIVE ERROR", ""), *rows])))
     return 0 if good else 1
+
+
+def _raised(function: Any, error: Exception) -> int:
+    return _complain(f"{function.__qualname__} raised {type(error).__name__}: {error}", 1)
 
 
 def _quiet() -> Any:

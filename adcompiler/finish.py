@@ -22,6 +22,7 @@ from adcompiler.errors import (
     locate,
     refuse,
 )
+from adcompiler.kept import Kept, plan_of, remembered
 from adcompiler.lattice import Inert, Observed, Unknown, can_be_active, is_scalar
 from adcompiler.pipeline import Compiled
 from adcompiler.runtime.arrays import like_of
@@ -145,6 +146,7 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
     positional = positional_parameters(signature)
     arrays = with_memory(compiled)
     active = pair.active
+    plan, function = plan_of(compiled), compiled.request.function
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
         primals = dict(zip(signature.parameters, _at_entry(saved, arguments), strict=True))
@@ -153,11 +155,11 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
         release = current()
 
         def make_back(start: int, stop: int) -> Callable[[Any], tuple[Any, ...]]:
-            return lambda ct: back(ct)[start:stop]
+            return remembered(lambda ct: back(ct)[start:stop], Kept(plan, kept, arguments, value))  # type: ignore[no-any-return]
 
         def back(ct: Any) -> tuple[Any, ...]:
             if not kept:
-                raise _consumed(compiled.request.function)
+                raise _consumed(function)
             check_cotangent(ct, value)
             seed = project(ct, value)
             record = kept.pop() if single_use else kept[0]
@@ -199,7 +201,7 @@ def _consumed(function: Any) -> PullbackConsumedError:
 
 def call_finisher(bound: dict[str, Any], count: int, strict: bool, compiled: Compiled) -> Finish:
     """The value and a pullback with one cotangent per argument; `bound` has their positions, parameter by parameter."""
-    active, backward = compiled.pair.active, compiled.alone[1]
+    active, backward, plan = compiled.pair.active, compiled.alone[1], plan_of(compiled)
     _check_reads(compiled, strict)
     if alias(compiled.spec).sure_writes or (compiled.pair.table and compiled.program.escaped):
         raise refuse(
@@ -213,7 +215,7 @@ def call_finisher(bound: dict[str, Any], count: int, strict: bool, compiled: Com
         def back(y_bar: Any) -> Any:
             return _aligned(active, backward(saved, y_bar) if active else (), bound, count)
 
-        return value, back
+        return value, remembered(back, Kept(plan, [saved]))
 
     return Finish(finish)
 
@@ -240,7 +242,8 @@ def _writer(function: Any) -> tuple[str, Any]:
 
 def shared_finisher(bound: dict[str, Any], count: int, strict: bool, compiled: Compiled) -> Finish:
     """The same for a caller with a table of cotangents, which the pullback is given."""
-    pair, backward = compiled.pair, compiled.backward
+    pair, backward, plan = compiled.pair, compiled.backward, plan_of(compiled)
+    active, hot, table, params = pair.active, pair.hot, pair.table, pair.params
     _check_reads(compiled, strict)
     if alias(compiled.spec).sure_writes:
         raise refuse(
@@ -251,29 +254,29 @@ def shared_finisher(bound: dict[str, Any], count: int, strict: bool, compiled: C
         )
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
-        held = (hold(value), hold_arrays(value)) if pair.hot else None
+        held = (hold(value), hold_arrays(value)) if hot else None
 
         def back(y_bar: Any, bars: Bars) -> Any:
             if held is not None:  # into the shadows, where the function expects it
                 y_bar = bars.give(held[1], accumulate(y_bar, bars.release(held[0])))
-            return _aligned(pair.active, backward(saved, y_bar, bars), bound, count)
+            return _aligned(active, backward(saved, y_bar, bars), bound, count)
 
-        return value, back
+        return value, remembered(back, Kept(plan, [saved]))
 
     def finish_by_value(value: Any, saved: Any, *arguments: Any) -> Any:
-        held = {name: hold(a) for name, a in zip(compiled.spec.params, arguments, strict=True)}
+        held = {name: hold(a) for name, a in zip(params, arguments, strict=True)}
         made = hold(value)
 
         def back(y_bar: Any, bars: Bars) -> Any:
             y_bar = accumulate(y_bar, bars.release(made))
-            if y_bar is None or not pair.active:
+            if y_bar is None or not active:
                 return (None,) * count
-            cts = backward(saved, y_bar, bars) if pair.table else backward(saved, y_bar)
-            each = (cts,) if len(pair.active) == 1 else cts
-            rest = tuple(bars.give(held[name], ct) for name, ct in zip(pair.active, each, strict=True))
-            return _aligned(pair.active, rest[0] if len(rest) == 1 else rest, bound, count)
+            cts = backward(saved, y_bar, bars) if table else backward(saved, y_bar)
+            each = (cts,) if len(active) == 1 else cts
+            rest = tuple(bars.give(held[name], ct) for name, ct in zip(active, each, strict=True))
+            return _aligned(active, rest[0] if len(rest) == 1 else rest, bound, count)
 
-        return value, back
+        return value, remembered(back, Kept(plan, [saved]))
 
     return Finish(finish if pair.tracks else finish_by_value, shares=True)
 

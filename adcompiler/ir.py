@@ -83,13 +83,17 @@ Block = tuple[Stmt, ...]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Assign(Stmt):
-    """`target = value`; with `augmented`, `target op= value.args[1]` of an `Op` or its `Apply`."""
+    """`target = value`; with `augmented`, `target op= value.args[1]` of an `Op` or its `Apply`.
+
+    `cause` is the user's operation for whose reverse the forward keeps this.
+    """
 
     target: str
     value: Expr
     origin: Origin | None = None
     augmented: bool = False
     kind: Any = None
+    cause: Origin | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def overlap_check(compiled: Compiled) -> Callable[[tuple[Any, ...]], None] | None:
     """What is called with the arguments before the forward runs; None if no argument is written into."""
     spec, pair = compiled.spec, compiled.pair
-    params, aliases = spec.params, alias(spec)
+    params, aliases, function = spec.params, alias(spec), compiled.request.function
     written = activity(spec, pair.mask, pair.memory).hot_params | aliases.writes
     if not pair.active or (
         all(is_scalar(spec.kinds[i]) for i in written if i < len(params)) and not aliases.writes_outside
@@ -39,7 +39,7 @@ def overlap_check(compiled: Compiled) -> Callable[[tuple[Any, ...]], None] | Non
     def check(arguments: tuple[Any, ...]) -> None:
         seen: dict[Any, list[tuple[Reference, int, str]]] = {}
         held = [(name, hold_arrays(value)) for name, value in zip(params, arguments, strict=True)]
-        held += [(root.name, hold_arrays(_value(root))) for root in outside]
+        held += [(root.name, hold_arrays(value_of(root))) for root in outside]
         found = classes | {type(obj) for _, value in held for obj in objects(value)}
         held += [(name, hold_arrays(value)) for c in found for name, value in _memory_of(c, read)]
         for i, (name, value) in enumerate(held):
@@ -47,7 +47,7 @@ def overlap_check(compiled: Compiled) -> Callable[[tuple[Any, ...]], None] | Non
                 for other, j, other_name in seen.setdefault(at.block, []):
                     if i != j and j < len(params) and at.overlaps(other):
                         if {i, j} & written or (i >= len(params) and aliases.writes_outside):
-                            raise _overlap(compiled, other_name, name)
+                            raise _overlap(function, other_name, name)
                 seen[at.block].append((at, i, name))
 
     return check
@@ -88,7 +88,7 @@ def _memory_of(cls: type, names: frozenset[str]) -> list[tuple[str, Any]]:
     return [(f"{c.__qualname__}.{name}", vars(c)[name]) for c, name in own if is_outside(vars(c)[name])]
 
 
-def _value(root: Root) -> Any:
+def value_of(root: Root) -> Any:
     """What a global, a captured variable or a default holds now."""
     match root.form:
         case "global":
@@ -100,14 +100,14 @@ def _value(root: Root) -> Any:
     return root.holder
 
 
-def _overlap(compiled: Compiled, one: str, other: str) -> Exception:
+def _overlap(function: Any, one: str, other: str) -> Exception:
     return refuse(
         MutationError,
-        f"{one} and {other} share memory, and {compiled.request.function.__qualname__} writes into it",
-        definition_of(compiled.request.function),
+        f"{one} and {other} share memory, and {function.__qualname__} writes into it",
+        definition_of(function),
         "Each of them would have a gradient of its own, for values that are one.",
         f"Pass a copy: {other}.copy().",
     )
 
 
-__all__ = ["overlap_check"]
+__all__ = ["overlap_check", "value_of"]

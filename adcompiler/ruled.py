@@ -11,6 +11,7 @@ from types import MappingProxyType
 from typing import Any
 
 from adcompiler.finish import zero_if_none
+from adcompiler.kept import Kept, plan_of_rule, remembered
 from adcompiler.lattice import can_be_active, observe
 from adcompiler.rules.registry import lookup
 from adcompiler.runtime import dynamic
@@ -76,7 +77,7 @@ def ruled_pullback(f: Any, constant: Any, args: Any, kwargs: Any) -> tuple[Any, 
         grads = [project(c, a) if on else None for c, a, on in zip(cts, args, wanted[1:], strict=True)]
         return tuple(detach(grads, (args, value, ct)))
 
-    return value, back
+    return value, remembered(back, Kept(plan_of_rule(f), [((found, saved),)], args, value))
 
 
 def _signature(f: Any, args: tuple[Any, ...] = (), kwargs: Mapping[str, Any] = _NONE) -> inspect.Signature:

@@ -53,6 +53,11 @@ class Frame:
     marks: dict[int, ir.Stmt] = field(default_factory=dict)
     views: dict[Any, ir.Assign] = field(default_factory=dict)  # windows that are parts of others, in the reverse
 
+    @property
+    def cause(self) -> Any:
+        """The line of the statement at hand."""
+        return self.block[self.index].origin if self.index < len(self.block) else None
+
     def noted(self) -> tuple[Any, ...]:
         """What has been noted so far, to be restored after a dry run."""
         kept, late = ({k: list(v) for k, v in d.items()} for d in (self.kept, self.late))
@@ -124,7 +129,7 @@ class Saver:
     def after(self, name: str, expr: ir.Expr) -> str:
         """Save, under a new name, something that is read right after the statement at hand."""
         frame = self.frames[-1]
-        frame.late.setdefault(frame.index + 1, []).append(ir.Assign(name, expr))
+        frame.late.setdefault(frame.index + 1, []).append(ir.Assign(name, expr, cause=frame.cause))
         self.mark(name)
         return name
 
@@ -141,7 +146,7 @@ class Saver:
     def before(self, name: str, expr: ir.Expr) -> str:
         """Save, under a new name, something that is read right before the statement at hand."""
         frame = self.frames[-1]
-        frame.kept.setdefault(frame.index, []).append(ir.Assign(name, expr))
+        frame.kept.setdefault(frame.index, []).append(ir.Assign(name, expr, cause=frame.cause))
         self.mark(name)
         return name
 

@@ -256,6 +256,38 @@ def test_explain_says_what_is_not_differentiated(run, train):
     assert "nothing that it reads carries a derivative" in out
 
 
+def test_explain_memory(run, train):
+    """Without arguments nothing is run: names and kinds of what each line of each function keeps."""
+    code, out, _ = run("explain", "--memory", "train:loss")
+    assert 0 == code
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[0].startswith("# Assumed, because no arguments were given: x is an array of 2 dimensions.")
+    assert "loss, with respect to x [train.py:12]" in lines
+    assert "13 for _ in range(n): the record of squash(), for each iteration of line 13" not in lines
+    assert "14 x = squash(x) * SCALE the record of squash(), for each iteration of line 13" in lines
+    assert "14 x = squash(x) * SCALE x (or of line 12): array[2]" in lines
+    assert "squash, with respect to a [train.py:8]" in lines
+    assert "9 return np.tanh(a) np.tanh(a): array[2]" in lines
+
+
+def test_explain_memory_in_bytes(run, train):
+    """With arguments the forward runs: two arrays of two floats from tanh, and the last x."""
+    code, out, _ = run("explain", "--memory", "train:loss", "--args", "START")
+    assert 0 == code
+    lines = [" ".join(line.split()) for line in out.splitlines()]
+    assert lines[0].startswith("The pullback of loss keeps ")
+    assert "BYTES LINE CODE KEEPS" == lines[1]
+    assert any(line.endswith("train.py:9 return np.tanh(a) np.tanh(a) (2 arrays)") for line in lines)
+    assert next(line for line in lines if "train.py:9" in line).startswith("32 B ")
+
+
+def test_explain_memory_of_what_fails(run, train):
+    """An exception of the function itself is told as that."""
+    code, out, err = run("explain", "--memory", "train:fails", "--args", "START")
+    assert (1, "") == (code, out)
+    assert "fails raised KeyError" in err
+
+
 # --- rules ------------------------------------------------------------------------------------------------
 
 
