@@ -42,7 +42,7 @@ class KeptItem:
         """Its name, and in brackets what there is to say."""
         notes = [f"{self.count} arrays"] if self.count > 1 else []
         notes += [size(self.bytes)] if sized and self.bytes else []
-        notes += [f"{self.owner}, {size(self.held)} not counted"] if self.held else []
+        notes += [f"{size(self.held)} not counted: {self.owner}"] if self.held else []
         return f"{self.name} ({', '.join(notes)})" if notes else self.name
 
 

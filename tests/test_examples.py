@@ -81,3 +81,41 @@ def test_curve_is_fitted():
     a, b = map(float, re.search(r"= (.*) cm \* .* \*\* (.*)", output).groups())
     assert (a, b) == (pytest.approx(3.593, abs=2e-3), pytest.approx(0.598, abs=2e-3))
     assert float(re.search(r"at the end: (.*)", output)[1]) < 1e-4
+
+
+@pytest.fixture(scope="module")
+def timeline():
+    spec = importlib.util.spec_from_file_location("memory_timeline", ROOT / "examples" / "memory_timeline.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["memory_timeline"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_memory_timeline(timeline):
+    """What is alive between forward and pullback is what is reported; for single use next to nothing is left."""
+    for ways in timeline.measure(size=20).values():
+        left = {}
+        for way, (events, kept) in ways.items():
+            reverse = [event.live for event in events if event.phase == "pullback"]
+            assert kept == pytest.approx(reverse[0], rel=0.1)
+            assert kept < 0.95 * max(event.peak for event in events)
+            left[way] = reverse[-1]
+            assert (min(reverse[:-2]) < 0.9 * kept) == (way == "single use")
+        assert left["reusable"] - left["single use"] == pytest.approx(kept, rel=0.1)
+
+
+def test_memory_timeline_without_matplotlib(timeline, monkeypatch, tmp_path):
+    """Without matplotlib there is no picture, and a message that says what to install."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(SystemExit, match=r"needs matplotlib: pip install -e '\.\[plots\]'"):
+        timeline.draw({"none": {}}, tmp_path / "picture.png")
+    assert not (tmp_path / "picture.png").exists()
+
+
+def test_memory_timeline_is_drawn(tmp_path):
+    """The picture is written where it is wanted."""
+    pytest.importorskip("matplotlib")
+    output = run("memory_timeline.py", str(tmp_path / "picture.png"))
+    assert f"drawn in {tmp_path / 'picture.png'}" in output
+    assert (tmp_path / "picture.png").read_bytes().startswith(b"\x89PNG")

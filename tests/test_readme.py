@@ -96,6 +96,17 @@ def test_backward_of_a_write_is_what_the_snippet_prints(tmp_path, capsys):
     assert shown in capsys.readouterr().out
 
 
+def test_memory_report_is_what_the_snippet_prints(tmp_path, monkeypatch, capsys):
+    """The table under the first snippet of the section on memory."""
+    section = READMES[0].read_text(encoding="utf-8").partition("## Memory")[2]
+    shown = re.search(r"^```text\n(.*?)^```$", section, re.DOTALL | re.MULTILINE)[1]
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "evolve.py"
+    file.write_text(SNIPPET.search(section)[1], encoding="utf-8")
+    exec(compile(file.read_text(encoding="utf-8"), str(file), "exec"), {"__name__": "evolve"})
+    assert shown == capsys.readouterr().out
+
+
 @pytest.mark.parametrize("path", READMES, ids=lambda path: path.parent.name)
 def test_links_and_files_exist(path):
     """Links lead somewhere."""
