@@ -185,20 +185,19 @@ def kept_kinds(compiled: Compiled) -> str:
     for pair, layout in layouts(compiled.pair, kinds=True).items():
         place = show.located(layout.origin.file, layout.origin.line) if layout.origin else ""
         wrt = f"with respect to {', '.join(pair.active)}" if pair.active else "without derivative"
-        rows = sorted(set(_kind_rows(layout.slots, "")), key=lambda row: (row[0], row[2] == _FACTS, row))
+        rows = sorted(set(_kind_rows(layout.slots, ())), key=lambda row: (row[0], row[2] == _FACTS, row))
         lines = [f"{layout.name}, {wrt}  [{place}]"]
         lines += table([(str(n), _short(code), f"{what}{kind}") for n, code, what, kind in rows], "  ") if rows else []
         out.append("\n".join(lines if rows else [*lines, "  keeps nothing"]))
     return "\n\n".join(out) + "\n"
 
 
-def _kind_rows(slots: tuple[Slot, ...], each: str) -> Iterator[tuple[int, str, str, str]]:
+def _kind_rows(slots: tuple[Slot, ...], each: tuple[str, ...]) -> Iterator[tuple[int, str, str, str]]:
     """Line, code, what is kept, and its kind."""
     for slot in slots:
         origin = slot.source.origin
         if slot.entries is not None:
-            loop = f"line {origin.line}" if origin else "a loop"
-            yield from _kind_rows(slot.entries, f", for each iteration of {loop}{each}")
+            yield from _kind_rows(slot.entries, (*each, str(origin.line)) if origin else each)
             continue
         if origin is None:  # which branch ran, and the like
             continue
@@ -206,7 +205,8 @@ def _kind_rows(slots: tuple[Slot, ...], each: str) -> Iterator[tuple[int, str, s
         what = f"{slot.source.text} (an argument)" if slot.source.role == "argument" else said(slot.source)
         if slot.source.role == "fact" and slot.layout is None:
             what = _FACTS
-        yield origin.line, origin.text, f"{what}{kind}", each
+        loops = f", for each iteration of line{'s' * (len(each) > 1)} {' and '.join(each)}" if each else ""
+        yield origin.line, origin.text, f"{what}{kind}", loops
 
 
 def said(source: Source) -> str:

@@ -11,6 +11,7 @@ import pytest
 
 from adcompiler import memory_report, pullback, rrule
 from adcompiler.rules import registry
+from tests.corpus import SAMPLES
 
 N = 120
 WEIGHT = np.full((N, N), 0.5)
@@ -381,6 +382,19 @@ def test_first_arguments_are_not_kept():
     del w, back, _
     gc.collect()
     assert freed() is None
+
+
+@pytest.mark.parametrize("sample", SAMPLES[::5], ids=lambda sample: sample.id)
+def test_every_byte_has_a_line(sample):
+    """What is kept of any program belongs to a line that a user wrote, and the lines add up."""
+    args, kwargs = sample.arguments()
+    _, back = pullback(sample.function, *args, **kwargs)
+    report = memory_report(back)
+    assert report.total == sum(line.bytes for line in report.lines)
+    assert report.total == sum(item.bytes for line in report.lines for item in line.items)
+    for line in report.lines:
+        assert line.text == linecache.getline(line.file, line.line).strip()
+    assert str(report).startswith("The pullback of ")
 
 
 # --- compared with what Python allocates ------------------------------------------------------------------
