@@ -13,9 +13,9 @@ from adcompiler import show
 from adcompiler.advice import Memory, advised
 from adcompiler.errors import Origin
 from adcompiler.explain import table
-from adcompiler.holding import Part, block_of, parts, size_of, window_of
 from adcompiler.kept import GIVEN, TAKEN, Kept, Layout, Slot, Source, kept_by, layouts, plan_of
 from adcompiler.overlap import value_of
+from adcompiler.reachable import Part, block_of, parts, size_of, window_of
 from adcompiler.runtime.bars import Tracked
 from adcompiler.runtime.streams import Run
 from adcompiler.runtime.walk import is_array
