@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from adcompiler import ir
@@ -92,7 +93,7 @@ def remembered(function: Any, kept: Kept | None) -> Any:
 
 def kept_by(function: Any) -> Kept | None:
     """What a pullback keeps; None of other functions."""
-    found = getattr(function, _ATTRIBUTE, None)
+    found = function.__dict__.get(_ATTRIBUTE) if isinstance(function, FunctionType) else None
     return found if isinstance(found, Kept) else None
 
 

@@ -337,7 +337,7 @@ class _Tally:
     def value(self, slot: Slot, value: Any, at: _At) -> None:
         """Whatever is kept under a name."""
         for part in parts(value, self.seen):
-            inner = kept_by(part.value) if callable(part.value) else None
+            inner = kept_by(part.value)
             if inner is not None:
                 self.inner(slot, inner, at)
             elif is_array(part.value) and not isinstance(part.value, np.generic):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import inspect
 import sys
 import types
 from collections import deque
@@ -141,7 +142,9 @@ def size_of(value: Any) -> int:
         return sys.getsizeof(value) + sys.getsizeof(cells) + sum(map(sys.getsizeof, cells))
     if isinstance(value, np.generic):
         return type(value).__basicsize__  # which `sys.getsizeof` takes for a header only
-    own = getattr(value, "__dict__", None)
+    own = inspect.getattr_static(value, "__dict__", None)
+    if isinstance(own, types.GetSetDescriptorType):  # not what a class of the user's takes it for
+        own = own.__get__(value)
     return sys.getsizeof(value) + (sys.getsizeof(own) if type(own) is dict else 0)
 
 

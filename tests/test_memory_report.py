@@ -349,6 +349,32 @@ def test_methods_and_objects():
     assert N * N * 8 <= report.total < N * N * 8 + 1000
 
 
+def test_objects_that_compute_their_attributes():
+    """An object is not asked for attributes that its class does not have."""
+
+    class Table:
+        __slots__ = ("entries",)
+
+        def __init__(self):
+            self.entries = {"gain": square()}
+
+        def __getattr__(self, name):
+            if name == "__dict__":
+                raise AttributeError(name)
+            return self.entries[name]
+
+        def __call__(self, x):
+            return np.tanh(x * self.entries["gain"])
+
+    def f(x, functions):
+        for g in functions:
+            x = g(x)
+        return np.sum(x)
+
+    report = report_of(f, square(), [Table(), Table()])
+    assert 2 * N * N * 8 <= report.total < 5 * N * N * 8
+
+
 def test_only_pullbacks():
     """Anything else has no record."""
     with pytest.raises(TypeError, match=r"the second result of pullback\(\)"):
