@@ -25,7 +25,8 @@
     simplify     backward IR → the same without idle copies           simplify
     fold         IR → IR with nested expressions                      fold
     liveness     forward IR → IR that drops its temporaries           liveness
-    release      backward IR → IR that consumes its records           release (single use only)
+    release      backward IR → IR that gives memory back              release, recycle, lastuse, ownership, lifetimes,
+                                                                      holdings (single use only)
     emit         IR → gast → text                                     emit
     load         text → functions on the user's globals and cells     module
     entry        guards → the function that a call goes through       entry, overlap

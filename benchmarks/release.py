@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler import differentiable, pullback
+from adcompiler import differentiable, pullback, release_mode
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
@@ -103,7 +103,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[..., tuple[Any, ...]]]] =
 # How the pullback is made, and what is in force while it is made and called.
 MODES: dict[str, tuple[dict[str, Any], Callable[[], contextlib.AbstractContextManager[Any]]]] = {
     "reusable": ({}, contextlib.nullcontext),
-    "single use": ({"single_use": True}, contextlib.nullcontext),
+    **{mode: ({"single_use": True}, functools.partial(release_mode, mode)) for mode in ("off", "drop", "free", "reuse")},
 }
 
 

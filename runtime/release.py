@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from adcompiler.runtime.arrays import is_device_class
+
 MODES = ("off", "drop", "free", "reuse", "poison")
 LIMIT = 1 << 16  # bytes: for smaller arrays the tests cost more than the memory
 
@@ -56,14 +58,16 @@ def _has_large(value: Any, above: int, depth: int = 8) -> bool:
     """Whether a value is or holds an array of a size, or one on a device, where no test costs too much."""
     if above == 0:
         return True
-    size = getattr(value, "nbytes", None)
-    if isinstance(size, int) and not isinstance(value, np.generic):
-        return size >= above or type(value) is not np.ndarray
+    if isinstance(value, np.ndarray):
+        return value.nbytes >= above
+    if is_device_class(type(value)):
+        return True
     if depth == 0 or isinstance(value, str | bytes | type):
         return False
-    items: Any = value if isinstance(value, list | tuple) else getattr(value, "__dict__", None)
-    items = value.values() if isinstance(value, dict) else items.values() if isinstance(items, dict) else items
-    return items is not None and any(_has_large(item, above, depth - 1) for item in itertools.islice(items, 1000))
+    items: Any = value if type(value) in (list, tuple) else value.values() if type(value) is dict else None
+    if items is None:
+        items = vars(value).values() if type(getattr(value, "__dict__", None)) is dict else ()
+    return any(_has_large(item, above, depth - 1) for item in itertools.islice(items, 1000))
 
 
 OFF = Release("off")
