@@ -99,7 +99,7 @@ class _Pass:
         bound = ir.bound(stmt)
         dead = sorted(n for n in reads_of(stmt) - after if n not in bound and self.goes(n))
         unread = sorted(n for n in bound - after if self.goes(n))
-        reused = [n for n in reads_of(stmt) - after if n in bound and self.goes(n)]
+        reused = [n for n in reads_of(stmt) & bound if self.goes(n)]
         taken: set[str] = set()
         if self.calls(stmt):
             stmt, taken = _moved(stmt, {*dead, *reused})

@@ -21,6 +21,7 @@ import numpy as np
 from adcompiler import ir
 from adcompiler.fold import changes_cotangents
 from adcompiler.holdings import Holdings, is_number, may_be_array
+from adcompiler.lastuse import is_long
 from adcompiler.lattice import Array, Kind, Number, Scalar, is_scalar, numeric
 from adcompiler.lifetimes import Live, lifetimes
 from adcompiler.names import Names
@@ -112,8 +113,10 @@ class _Taker:
     def statement(self, stmt: Any) -> list[ir.Stmt]:
         if isinstance(stmt, ir.Assign) and isinstance(stmt.value, ir.IfExp) and not stmt.augmented:
             return self.choice(stmt, stmt.target, stmt.value)
-        simple = isinstance(stmt, ir.Assign | ir.Unpack | ir.Return | ir.Store) and not getattr(
-            stmt, "augmented", False
+        if isinstance(stmt, ir.Assign | ir.Unpack) and is_long(stmt.value):
+            return self.long_call(stmt)
+        simple = isinstance(stmt, ir.Unpack | ir.Return | ir.Store) or (
+            isinstance(stmt, ir.Assign) and not stmt.augmented
         )
         if not simple or any(map(changes_cotangents, ir.expressions(stmt))):
             return [stmt]
@@ -122,6 +125,19 @@ class _Taker:
         else:
             stmt = replace(stmt, value=self.part(stmt.value, top=True))
         return [*self.before, stmt]
+
+    def long_call(self, stmt: Any) -> list[ir.Stmt]:
+        """A call of another backward: arguments have names, so that they can be handed over."""
+        call = stmt.value
+        if any(map(changes_cotangents, call.args)):
+            return [stmt]
+        args = tuple(a if ir.is_atom(a) else self.given(a) for a in call.args)
+        return [*self.before, replace(stmt, value=ir.Call(call.func, args, call.kwargs))]
+
+    def given(self, arg: ir.Expr) -> ir.Expr:
+        """An argument, computed before."""
+        part = self.part(arg)
+        return part if ir.is_atom(part) or isinstance(part, ir.Seq | ir.DictOf) else self.named(part, Number())
 
     def choice(self, stmt: ir.Assign, target: str, value: ir.IfExp) -> list[ir.Stmt]:
         """`target = a if test else b` as statements, so that the parts of `a` are taken apart too."""

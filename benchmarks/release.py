@@ -103,7 +103,9 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Callable[..., tuple[Any, ...]]]] =
 # How the pullback is made, and what is in force while it is made and called.
 MODES: dict[str, tuple[dict[str, Any], Callable[[], contextlib.AbstractContextManager[Any]]]] = {
     "reusable": ({}, contextlib.nullcontext),
-    **{mode: ({"single_use": True}, functools.partial(release_mode, mode)) for mode in ("off", "drop", "free", "reuse")},
+    **{
+        mode: ({"single_use": True}, functools.partial(release_mode, mode)) for mode in ("off", "drop", "free", "reuse")
+    },
 }
 
 
