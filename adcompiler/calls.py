@@ -236,7 +236,7 @@ class CallResolver(MarkResolver):
                 UnsupportedSyntaxError, "vars() of an object", "It gives the fields away.", "Name the attributes."
             )
             return self.apply(expr, callee, expr.args, kinds, Unknown())
-        if isinstance(function, type) and is_non_differentiable(function) is not None:
+        if isinstance(function, type) and (is_non_differentiable(function) or refusal(function)) is not None:
             return self._keyed(expr, function, expr.args, kinds, name)
         found = (
             self.marked(expr, function, kinds)

@@ -1,4 +1,4 @@
-"""Loops over iterators that call functions: `map`, `filter`, `starmap`, `takewhile`, `dropwhile`, `accumulate`.
+"""Loops over iterators that do something for each item: `map`, `filter`, `starmap`, `takewhile`, `np.ndenumerate`.
 
     for y in map(f, xs):            for v in xs:
         ...                             y = f(v)
@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import gast
+import numpy as np
 
 from adcompiler import ir
 from adcompiler.comprehend import Comprehender
@@ -27,7 +28,7 @@ MOVING = (
 )  # fmt: skip
 CALLING = (
     map, filter, itertools.starmap, itertools.takewhile, itertools.dropwhile, itertools.accumulate,
-    itertools.filterfalse,
+    itertools.filterfalse, np.ndenumerate,
 )  # fmt: skip
 # These take all items of each argument before they give the first of their own, or in the order of the arguments.
 ONE_BY_ONE = (
@@ -277,6 +278,26 @@ class Iterators(Comprehender):
 
         self.loop(item, found.args[0], rebound, body, orelse, found)
 
+    def located(self, target: Any, found: Any, rebound: Any, inside: Any, orelse: Any, node: Any) -> None:
+        """`np.ndenumerate(array)`: each place, and the element that is there when the loop gets to it."""
+        if len(found.args) != 1 or found.keywords or isinstance(found.args[0], gast.Starred):
+            raise self.unsupported(found, "this call of ndenumerate()", "Give it one array.")
+        array = self.named(
+            self.temp(ir.Call(ir.Static(np.asarray, "asarray"), (self.atom(found.args[0]),)), found), found
+        )
+        shape = self.temp(ir.Attr(ir.Name(array.id), "shape"), found)
+        places = self.named(ir.Call(ir.Static(np.ndindex, "ndindex"), (shape,)), found)
+        place = self.item(found)
+
+        def body() -> None:
+            at = name_node(place.id, found)
+            element = gast.copy_location(gast.Subscript(value=array, slice=at, ctx=gast.Load()), found)
+            pair = gast.Tuple(elts=[name_node(place.id, found), element], ctx=gast.Load())
+            self.assign(target, gast.copy_location(pair, found), node)
+            inside()
+
+        self.plain_loop(place, places, rebound, body, orelse, found)
+
     def interleaved(self, target: Any, found: Any, rebound: Any, inside: Any, orelse: Any, node: Any) -> None:
         """What would take the items of several iterators in turn."""
         name = self.known(found.func).__name__
@@ -299,7 +320,7 @@ _LOOPS: dict[str, Any] = {
     "compress": Iterators.interleaved, "product": Iterators.interleaved, "pairwise": Iterators.interleaved,
     "cycle": Iterators.interleaved, "combinations": Iterators.interleaved, "permutations": Iterators.interleaved,
     "repeat": Iterators.interleaved, "from_iterable": Iterators.interleaved,
-    "combinations_with_replacement": Iterators.interleaved,
+    "combinations_with_replacement": Iterators.interleaved, "ndenumerate": Iterators.located,
 }  # fmt: skip
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from adcompiler.runtime.arrays import is_flat
 from adcompiler.runtime.containers import snapshot
 from adcompiler.runtime.errors import MutationError
 from adcompiler.runtime.resolved import Resolved
-from adcompiler.runtime.shadows import in_memory, is_flat, root_of
+from adcompiler.runtime.shadows import in_memory, root_of
 
 
 def run_apart(call: Resolved, written: tuple[bool, ...], result: bool, *args: Any, **kwargs: Any) -> Any:

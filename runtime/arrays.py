@@ -62,6 +62,11 @@ def like_of(*values: Any) -> Any:
     return None
 
 
+def is_flat(x: Any) -> bool:
+    """Whether a value is the `.flat` of an array: its elements are those of the array itself."""
+    return type(x).__name__ == "flatiter"
+
+
 def library(x: Any) -> Any:
     """The module that the array `x` is from, if it has the names of NumPy; else what makes arrays of its class."""
     module = sys.modules.get(_root_module(type(x)))

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.arrays import as_array, home_of, like_of, moved_to
+from adcompiler.runtime.arrays import as_array, home_of, is_flat, like_of, moved_to
 from adcompiler.runtime.shapes import broadcast, real
 from adcompiler.runtime.tangents import accumulate
 
@@ -90,6 +90,8 @@ def snapshot(x: Any) -> Any:
     """The value of `x` as it is now: arrays and containers are copied, numbers are immutable."""
     if isinstance(x, np.ndarray) or like_of(x) is not None:
         return x.copy(order="K")
+    if is_flat(x):
+        return x.copy()
     if isinstance(x, tuple) and hasattr(x, "_fields"):
         return type(x)(*map(snapshot, x))
     if type(x) is slice:

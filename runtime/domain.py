@@ -40,6 +40,8 @@ def is_domain(value: Any) -> bool:
     cls = type(value)
     if cls is np.ndarray:
         return value.dtype.kind in "biufc"
+    if cls is np.flatiter:
+        return is_domain(value.base)
     if issubclass(cls, NUMBERS):
         return cls.__module__ in ("builtins", "numpy")
     if cls in (list, tuple):

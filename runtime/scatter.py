@@ -63,6 +63,9 @@ def _is_injective(index: Any) -> bool:
 
 def _add_repeated(buffer: Any, index: Any, y_bar: Any) -> None:
     """Add at an index that may name an element several times."""
+    if hasattr(buffer, "add_repeated"):
+        buffer.add_repeated(index, y_bar)
+        return
     if like_of(buffer) is not None:
         _add_on_device(buffer, index, y_bar)
         return

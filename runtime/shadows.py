@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.arrays import as_array, library, like_of, moved_to
+from adcompiler.runtime.arrays import as_array, is_flat, library, like_of, moved_to
 from adcompiler.runtime.errors import MutationError
 from adcompiler.runtime.shapes import broadcast
 
@@ -40,6 +40,7 @@ class Reference:
     __slots__ = ("block", "dtype", "flat", "home", "offset", "repeats", "shape", "strides")
 
     def __init__(self, block: Block, offset: int, x: Any, home: Any, repeats: bool = False) -> None:
+        self.flat = False  # what lies there is the `.flat` of the array
         self.block = block
         self.offset = offset
         self.shape = x.shape
@@ -91,7 +92,9 @@ def _bounds(x: Any) -> tuple[int, int]:
 
 
 def root_of(x: Any) -> Any:
-    """The array whose memory `x` is a view of, or `x` itself."""
+    """The array whose memory `x` is a view of, or the `.flat` of; `x` itself, if it is neither."""
+    if is_flat(x):
+        x = x.base
     while True:
         base = getattr(x, "base", None)
         if base is not None and not hasattr(base, "dtype"):
@@ -104,11 +107,6 @@ def root_of(x: Any) -> Any:
 def in_memory(x: Any) -> bool:
     """Whether a value is an array (a class of arrays has `strides`, too)."""
     return (hasattr(x, "strides") or like_of(x) is not None) and not isinstance(x, type)
-
-
-def is_flat(x: Any) -> bool:
-    """Whether a value is `y.flat` of some array."""
-    return type(x).__name__ == "flatiter"
 
 
 def refer(x: Any) -> Reference | None:
@@ -155,9 +153,12 @@ def refer_if_told(x: Any) -> Reference | None:
     return None if like_of(x) is not None and not _is_told(x) else refer(x)
 
 
-def _refer_flat(x: Any) -> Reference | None:
-    """Where the elements of `x.flat` lie: in the array, one after the other, whatever its layout."""
-    at = refer(x.base)
+def _refer_flat(iterator: Any) -> Reference | None:
+    """Where the elements lie that the `.flat` of an array gives."""
+    array = iterator.base
+    if array.flags.c_contiguous:
+        return refer(array.reshape(-1))
+    at = refer(array)
     if at is not None:
         at.flat = True
     return at
@@ -247,13 +248,6 @@ def _repeated() -> MutationError:
     )
 
 
-def _scattered() -> MutationError:
-    return MutationError(
-        "x.flat of an array that is written into, and whose elements do not lie one behind the other\n"
-        "It has no cotangent of its own.\nUse x.ravel(), or x.copy().flat."
-    )
-
-
 class _Nowhere:
     """The window of an array of integers, which has no cotangent: what is added is dropped."""
 
@@ -281,6 +275,39 @@ class _Nowhere:
 NOWHERE = _Nowhere()
 
 
+class _Flat:
+    """The window of the `.flat` of an array whose elements do not lie one after the other."""
+
+    __slots__ = ("array", "dtype", "flags", "shape", "size")
+    ndim = 1
+
+    def __init__(self, array: Any) -> None:
+        self.array = array
+        self.dtype = array.dtype
+        self.flags = array.flags
+        self.size = array.size
+        self.shape = (array.size,)
+
+    def __iadd__(self, ct: Any) -> Any:
+        add_into(self.array, as_array(ct).reshape(self.array.shape))
+        return self
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.array.flat[index]
+
+    def __setitem__(self, index: Any, ct: Any) -> None:
+        self.array.flat[index] = ct
+
+    def copy(self) -> Any:
+        return self.array.flatten()
+
+    def add_repeated(self, index: Any, ct: Any) -> None:
+        """Add at an index that may name an element several times."""
+        total = self.copy()
+        np.add.at(total, index, ct)
+        self.array[...] = total.reshape(self.array.shape)
+
+
 class Shadows:
     """The shadows of one run of a pullback."""
 
@@ -297,7 +324,7 @@ class Shadows:
             raise _repeated()
         home = at.home
         if 0 in at.shape:
-            return home.zeros(0 if at.flat else at.shape, at.dtype)
+            return home.zeros((0,) if at.flat else at.shape, at.dtype)
         buffer = self._buffers.get(at.block)
         if buffer is None:
             buffer = self._buffers[at.block] = home.zeros(at.block.size, np.uint8)
@@ -305,9 +332,7 @@ class Shadows:
             window = np.ndarray(at.shape, at.dtype, buffer, at.offset, at.strides)
         else:
             window = home.ndarray(at.shape, at.dtype, buffer.data + at.offset, at.strides)
-        if at.flat and not window.flags.c_contiguous:
-            raise _scattered()
-        return window.reshape(-1) if at.flat else window
+        return _Flat(window) if at.flat else window
 
     def take_array(self, at: Reference | None) -> Any:
         """A copy of an array's cotangent, which is zero from here on; None if nothing has been added there."""
@@ -322,7 +347,7 @@ class Shadows:
 
     def _elements(self, at: Reference) -> tuple[Any, Any]:
         """The whole shadow as a vector, and where in it each element of an array lies."""
-        if at.home is not np:
+        if at.home is not np or at.flat:
             raise _repeated()
         first = at.offset % at.dtype.itemsize
         buffer = self._buffers.setdefault(at.block, np.zeros(at.block.size, np.uint8))
@@ -381,6 +406,9 @@ def real_like(ct: Any, window: Any) -> Any:
 def add_into(window: Any, ct: Any) -> None:
     """Add a cotangent into a window, which is real where the array is."""
     if ct is None or window is NOWHERE:
+        return
+    if type(window) is _Flat:
+        window += ct
         return
     if isinstance(ct, list | tuple):
         for i, part in enumerate(ct):
