@@ -281,7 +281,7 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver, ArrayStores):
         index_active = self._is_active_index(expr.index)
         if not can_be_active(obj) and not index_active:
             return self.apply(expr, InertCall("no derivative"), (expr.value,), (obj,), Inert())
-        if (isinstance(obj, Unknown) or is_object(obj)) and not index_active:
+        if isinstance(obj, Unknown) or is_object(obj):
             return self.apply(expr, Dynamic(operator.getitem), (expr.value, expr.index), (obj, index), Unknown())
         callee = self.missing(
             UnsupportedSyntaxError,

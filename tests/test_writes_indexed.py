@@ -317,3 +317,51 @@ def negative_and_sorted_indices(x):
 def test_arrays_of_indices(program):
     """Of a place that is named twice the last value stays, also in `y[i] += v`."""
     check_writes(program, X)
+
+
+# Arrays that only the run time knows
+
+
+def of_split(x, a):
+    first, second = np.split(x, 2)
+    parts = [first, second]
+    parts[0], parts[1] = parts[1], parts[0]
+    y = parts[0][[1, 0, 1]]
+    parts[0][[0, 1]] = parts[0][[1, 0]] * 2.0
+    parts[1][[True, False]] *= y[:1]
+    return x, y
+
+
+def index_changed_later(x, a):
+    items = [x, a[0]]
+    items[0], items[1] = items[1], items[0]
+    i = [0, 2, 2]
+    y = items[1][i]
+    i[0] = 1
+    i.append(3)
+    return y * items[0][i][:3]
+
+
+def places_in_tuple(x, a):
+    items = [x, a]
+    items[0], items[1] = items[1], items[0]
+    y = items[0][[0, 1, 1], [2, 0, 0]]
+    items[0][:, [0, 2]] *= y[:2]
+    return items[0][[1, 0], 1:3] @ items[0][0, :2]
+
+
+class Squares:
+    def __getitem__(self, t):
+        return t * t
+
+
+def key_with_derivative(x, a):
+    items = [Squares(), x]
+    items[0], items[1] = items[1], items[0]
+    return items[1][x[2]] * items[0][[0, 1]]
+
+
+@programs(of_split, index_changed_later, places_in_tuple, key_with_derivative)
+def test_index_of_unknown(program):
+    """What has an index that is a list may be known at run time only."""
+    check_writes(program, np.array([0.3, -0.7, 1.2, 0.8]), np.array([[1.3, 0.2, -0.4, 0.5], [0.1, 0.9, 0.5, 0.7]]))
