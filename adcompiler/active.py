@@ -39,6 +39,7 @@ from adcompiler.late import refuse_lost
 from adcompiler.lattice import Observed, Stream, can_be_active
 from adcompiler.places import is_mutable
 from adcompiler.quiet import is_quiet
+from adcompiler.runtime.writes import WRITES
 from adcompiler.spec import Spec
 from adcompiler.unfollowed import Active, Rounds
 
@@ -123,6 +124,8 @@ class ActiveValues(HotMemory):
             case Dynamic(key) if not callable(key):
                 self.hold_active()
                 self.called_closures(value, active, stmt)
+                if ("ndarray", key) in WRITES:
+                    self.written_into(stmt, value.args[0], None, any(on[1:]), active)
                 return can_be_active(value.kind)
             case Hooked():
                 return on[1] and can_be_active(value.kind)

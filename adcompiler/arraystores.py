@@ -37,7 +37,7 @@ from adcompiler.lattice import (
 )
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.rules.twins import numpy_twin
-from adcompiler.runtime.writes import REFUSED_WRITES, STORE_FLAT, WRITES, Write, refused_at
+from adcompiler.runtime.writes import REFUSED_WRITES, STORE, STORE_FLAT, WRITES, Write, refused_at
 from adcompiler.runtime.writes_flat import store_flat
 
 _BEFORE_OUT = {"reduce": 3, "accumulate": 3, "reduceat": 4}  # positions in the methods of ufuncs
@@ -123,7 +123,7 @@ class ArrayStores(Resolver):
         if write is None or not kinds:
             return None
         bound = _bound(write, args, expr.kwargs)
-        if bound is not None and not isinstance(numeric(self.value(bound[0][0])[1]), Array | IntArray | Number):
+        if bound is not None and not self._may_be_array(write, self.value(bound[0][0])[1]):
             return None
         if bound is None:
             what = f"this call of {write.name}"
@@ -141,6 +141,13 @@ class ArrayStores(Resolver):
                 operand = self._made(called)
             made.append(operand)
         return self.apply(expr, WriteCall(write, names), made, [self.index_kind(o) for o in made], Known(None))
+
+    @staticmethod
+    def _may_be_array(write: Write, kind: Kind | None) -> bool:
+        """Whether what a function writes into is an array, or only the run time knows what: nothing else is taken."""
+        if isinstance(kind, Unknown):
+            return write is not STORE
+        return isinstance(numeric(kind), Array | IntArray | Number)
 
     def into(self, expr: ir.Call, key: Any, args: tuple[ir.Expr, ...], declared: Any, rules: Any) -> Resolved | None:
         """A call with `out=`, as the call without it whose result is written there; None where that is not sure."""

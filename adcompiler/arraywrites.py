@@ -12,6 +12,7 @@ ever lent out of a shadow.
 
 from __future__ import annotations
 
+import itertools
 from abc import abstractmethod
 from dataclasses import replace
 from typing import Any
@@ -313,13 +314,13 @@ class ArrayWrites(Structures):
             )
         saved = self.names.fresh("saved")
         self.saver.mark(saved)
-        in_order = given is None or write.operands[: len(given)] == given
-        places = args if in_order else (array,)
-        named = () if in_order else tuple(zip(given or (), map(ir.as_argument, operands), strict=True))
-        keep = ir.Call(ir.Static(write.keep, write.keep.__name__), tuple(map(ir.as_argument, places)), named)
+        by_name = dict(zip(write.operands if given is None else given, operands, strict=True))
+        first = list(itertools.takewhile(by_name.__contains__, write.operands))
+        named = tuple((name, ir.as_argument(value)) for name, value in by_name.items() if name not in first)
+        places = map(ir.as_argument, (array, *(by_name[name] for name in first)))
+        keep = ir.Call(ir.Static(write.keep, write.keep.__name__), tuple(places), named)
         code: Code = []
         back = ir.Call(ir.Static(write.reverse, write.reverse.__name__), (self.window(array.id), ir.Name(saved)))
-        by_name = dict(zip(write.operands if given is None else given, operands, strict=True))
         given_to = [by_name.get(name) for name in write.operands]
         names = [o.id if isinstance(o, ir.Name) and o.id in self.active else None for o in given_to]
         if any(names):

@@ -38,6 +38,7 @@ from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime.changes import WRITERS
 from adcompiler.runtime.domain import array_member, unwrapped
 from adcompiler.runtime.missing import without_rule
+from adcompiler.runtime.writes import WRITES
 from adcompiler.sharing import overwrites
 from adcompiler.transfer import result_kind
 
@@ -158,7 +159,7 @@ class CallResolver(MarkResolver):
         if written is not None:
             return written
         if isinstance(obj, Unknown):
-            if func.name in WRITERS and any(map(can_be_active, kinds)):
+            if ("ndarray", func.name) in WRITES or (func.name in WRITERS and any(map(can_be_active, kinds))):
                 self.program.need_places()
                 self.program.loosen()
             operands = (func.value, *self._operands(expr, expr.args))

@@ -17,6 +17,7 @@ from adcompiler.callees import Dynamic
 from adcompiler.lattice import is_scalar
 from adcompiler.runtime.apart import run_apart
 from adcompiler.runtime.dynamic import resolve, resolve_spread, resolve_value
+from adcompiler.runtime.stores import writing
 from adcompiler.runtime.tracked import (
     resolve_caught,
     resolve_hot,
@@ -24,9 +25,11 @@ from adcompiler.runtime.tracked import (
     resolve_tracked,
     within,
 )
+from adcompiler.runtime.writes import WRITES
 from adcompiler.yields import Yields
 
 _RUN_APART = ir.Static(run_apart, "run_apart")
+_WRITING = ir.Static(writing, "writing")
 _WITHIN = ir.Static(within, "within")
 
 
@@ -56,12 +59,15 @@ class Dynamics(Yields):
             keywords = list(zip(callee.keywords, args[n:], strict=True))
             args = args[:n]
         owner = None
+        func: Any
         if callee.key is None:
             func, args = args[0], args[1:]
             owner = func
         elif isinstance(callee.key, str):
             owner, args = args[0], args[1:]
             func = ir.Attr(owner, callee.key)
+            if self.tracks and ("ndarray", callee.key) in WRITES:
+                func = ir.Call(_WRITING, (func,))
         else:
             func = ir.Static(callee.key, callee.key.__name__)
         return self.resolved(stmt, func, args, keywords, owner, state, code)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 import threading
 from collections.abc import Callable
@@ -19,6 +20,7 @@ from adcompiler.runtime.scatter import add_at
 from adcompiler.runtime.shadows import refer
 from adcompiler.runtime.shapes import fit, real, shape
 from adcompiler.runtime.tangents import accumulate
+from adcompiler.runtime.writes import Write
 from adcompiler.runtime.writes_indexed import frozen, keep_store, reverse_store
 from adcompiler.runtime.writes_values import check_float, likeness
 
@@ -109,6 +111,57 @@ class UpdatedItem:
         if old_bar is not None:
             add_at(bars.window(self.store.at), self.index, old_bar)
         return None, bars.give(self.held, value_bar)
+
+
+class Written:
+    """A call that wrote into an array; `names` are its operands, of which `held` says where cotangents belong."""
+
+    __slots__ = ("at", "held", "names", "saved", "write")
+
+    def __init__(self, at: Any, write: Write, saved: Any, operands: dict[str, Any]) -> None:
+        self.at = at
+        self.write = write
+        self.saved = saved
+        self.names = tuple(operands)
+        self.held = tuple(map(_held, operands.values()))
+
+    def reverse(self, bars: Bars) -> tuple[Any, ...]:
+        """The cotangents of the operands."""
+        cts = dict(zip(self.write.operands, self.write.reverse(bars.window(self.at), self.saved), strict=True))
+        return tuple(bars.give(held, cts[name]) for name, held in zip(self.names, self.held, strict=True))
+
+
+class Writing:
+    """A method of an array that writes into it, where the compiler has seen that it may."""
+
+    __slots__ = ("method",)
+
+    def __init__(self, method: Any) -> None:
+        self.method = method
+
+
+def writing(method: Any) -> Any:
+    """A method that writes if it is one of an array."""
+    return Writing(method) if is_written(getattr(method, "__self__", None)) else method
+
+
+def write_array(write: Write, method: str, obj: Any, *args: Any, **kwargs: Any) -> Any:
+    """`obj.fill(value)` and other methods that write: their value, and what the reverse needs."""
+    _check_followed()
+    names = write.operands
+    if len(args) > len(names) or not kwargs.keys() <= set(names[len(args) :]):
+        return getattr(obj, method)(*args, **kwargs), None  # an error of Python's own
+    operands = dict(zip(names, args, strict=False)) | kwargs
+    first = [*itertools.takewhile(operands.__contains__, names)]
+    named = {name: value for name, value in kwargs.items() if name not in first}
+    saved = write.keep(obj, *(operands[name] for name in first), **named)
+    done = Written(refer(obj), write, saved, operands)
+    return getattr(obj, method)(*args, **kwargs), done
+
+
+def written_bar(done: Written, _: Any, bars: Bars) -> tuple[Any, ...]:
+    """A write is linear in what is written."""
+    return done.reverse(bars)
 
 
 def _held(value: Any) -> Any:

@@ -32,8 +32,9 @@ from adcompiler.runtime.members import (
 from adcompiler.runtime.moved import CONTAINERS, Operation
 from adcompiler.runtime.places import LOAD_ATTRIBUTE, LOAD_ITEM
 from adcompiler.runtime.resolved import Resolved
-from adcompiler.runtime.stores import found_at_run_time
+from adcompiler.runtime.stores import Writing, found_at_run_time, write_array, written_bar
 from adcompiler.runtime.tangents import accumulate
+from adcompiler.runtime.writes import WRITES
 
 _compile: Callable[..., Any]
 
@@ -183,6 +184,10 @@ def _operation(f: Any, args: tuple[Any, ...]) -> tuple[Operation | None, Any]:
     if isinstance(f, types.BuiltinMethodType) and type(owner) in CONTAINERS:
         cls = next(c for c in (list, dict, deque) if isinstance(owner, c))
         return METHODS[cls].get(f.__name__), owner
+    if type(f) is Writing:
+        name = f.method.__name__
+        write = WRITES["ndarray", name]
+        return Operation(write.name, functools.partial(write_array, write, name), written_bar), f.method.__self__
     if f is operator.getitem and type(args[0]) in CONTAINERS:
         return LOAD_ITEM, None
     if f is operator.add and isinstance(args[0], list) and isinstance(args[1], list):
