@@ -39,6 +39,7 @@ from adcompiler.resolve import Resolved, Resolver
 from adcompiler.rules.twins import numpy_twin
 from adcompiler.runtime.writes import REFUSED_WRITES, STORE, STORE_FLAT, WRITES, Write, refused_at
 from adcompiler.runtime.writes_flat import store_flat
+from adcompiler.sharing import is_literal
 
 _BEFORE_OUT = {"reduce": 3, "accumulate": 3, "reduceat": 4}  # positions in the methods of ufuncs
 _ARRAYS = ("dst", "a", "arr")  # how functions that write call their array
@@ -186,6 +187,10 @@ class ArrayStores(Resolver):
 
     def _split_out(self, key: Any, args: Any, kwargs: Any, rules: Any) -> tuple[ir.Expr, Any, Any] | None:
         """The place that a call writes into, and its other arguments."""
+        # With copy=False it writes into what it is given.
+        copy = [*args[1:2], *(value for name, value in kwargs if name == "copy")]
+        if key is np.nan_to_num and len(args) < 3 and len(copy) == 1 and is_literal(copy[0], False):
+            return args[0], args[:1], tuple((name, value) for name, value in kwargs if name != "copy")
         rest = tuple((name, value) for name, value in kwargs if name != "out")
         if len(rest) < len(kwargs):
             (out,) = (value for name, value in kwargs if name == "out")

@@ -301,6 +301,7 @@ class CallResolver(MarkResolver):
             what = f"{name} with out="
             callee = self.missing(MutationError, what, "It writes into an array.", "Let it return a new array.")
         elif rules and overwrites(expr) and any(map(can_be_active, kinds)):
+            written = self.into(expr, key, args, declared, rules) if key is np.nan_to_num else None
             what, why = f"{name}() that may write into its argument", "What it leaves there is not known."
             callee = self.missing(MutationError, what, why, "Leave overwrite_...= or copy= away.")
         if written is not None or callee is None:

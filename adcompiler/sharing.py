@@ -257,12 +257,17 @@ def _is_flat(value: ir.Expr) -> bool:
 def overwrites(call: ir.Call) -> bool:
     """Whether a call asks a function to write into its arguments: `overwrite_a=True`, `nan_to_num(x, copy=False)`."""
     given = [(name or "", value) for name, value in call.kwargs]
-    if any(name.startswith("overwrite") and value != ir.Const(False) for name, value in given):
+    if any(name.startswith("overwrite") and not is_literal(value, False) for name, value in given):
         return True
     if getattr(call.func, "name", getattr(call.func, "spelling", "")) != "nan_to_num":
         return False
     copy = [value for name, value in given if name == "copy"] + list(call.args[1:2])
-    return any(value != ir.Const(True) for value in copy)
+    return not all(is_literal(value, True) for value in copy)
+
+
+def is_literal(expr: ir.Expr, value: Any) -> bool:
+    """Whether an expression is True, or False, or None, as it is asked for."""
+    return isinstance(expr, ir.Const) and expr.value is value
 
 
 def changes(value: ir.Expr) -> bool:
@@ -312,4 +317,4 @@ def _is_writer(spelled: ir.Expr, table: bool) -> bool:
     return name in _ARRAY_WRITERS or (name in WRITERS and not table)
 
 
-__all__ = ["Sharing", "changes", "is_outside", "overwrites"]
+__all__ = ["Sharing", "changes", "is_literal", "is_outside", "overwrites"]

@@ -160,8 +160,20 @@ def numbers_made_finite(x, a):
     return z * a
 
 
+def made_finite_in_place(x, a):
+    v = x[1:]
+    y = np.nan_to_num(v, copy=False)
+    y *= 2.0
+    a[0, 1], a[1, 2], a[2, 0] = np.inf, np.nan, -np.inf
+    np.nan_to_num(a, copy=False, nan=x[0], posinf=x[1] * x[2], neginf=x[0] - x[2])
+    z = x + 1j * a[1]
+    z[0] = complex(np.nan, x[2])
+    np.nan_to_num(z, False)
+    return x, a, np.nan_to_num(z.real * x, copy=True), z.imag
+
+
 @programs(copied_to, copied_where, put, put_with_cycles, masked_by_functions, masked_with_cycles, diagonals,
-          along_axis, filled, sorted_in_place, numbers_made_finite)  # fmt: skip
+          along_axis, filled, sorted_in_place, numbers_made_finite, made_finite_in_place)  # fmt: skip
 def test_functions_that_write(program):
     """Each is the assignment that it stands for."""
     check_writes(program, X, A)
