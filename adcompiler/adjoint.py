@@ -113,7 +113,7 @@ class Adjoint(Protected):
         backward += self.finish_paths(state)
         backward = placed(backward, region.windows)
         pair.saved = tuple(region.saved)
-        pair.forward = with_records([Top(region), *forward])
+        pair.forward = with_records([Top(region), *self.nothing_interrupted(), *forward])
         pair.results = tuple(ir.Name(self.bar(p)) if p in state else ir.Const(None) for p in pair.active)
         pair.sure = {p: p in state and not state[p].maybe for p in pair.active}
         pair.backward = tuple(backward)
@@ -185,11 +185,12 @@ class Adjoint(Protected):
     def statement(self, stmt: Any, state: State, region: Region) -> tuple[Code, Code, State]:
         """The forward of a statement, its reverse, and the cotangents before it."""
         self.stmt, self.active = stmt, self.activity.before.get(id(stmt), frozenset())
-        self.check(stmt)
+        guarded = self.guarded_call if self.may_stop_halfway(stmt) else list
         method = getattr(self, "stmt_" + type(stmt).__name__, None)
         if method is None:
             return [stmt], [], state
-        return method(stmt, dict(state), region)  # type: ignore[no-any-return]
+        forward, code, state = method(stmt, dict(state), region)
+        return guarded(forward), code, state
 
     # --- control flow -----------------------------------------------------------------------------------
 

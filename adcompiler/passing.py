@@ -39,6 +39,7 @@ from adcompiler.names import Names
 from adcompiler.ruletext import rule_text
 from adcompiler.saving import exits_of
 from adcompiler.spec import Spec
+from adcompiler.writing import may_store, writes
 
 _REFUSAL = ir.Static(DifferentiationError, "DifferentiationError")
 _AT_RUN_TIME = (Dynamic, Hooked, Spread, PlaceCall, Pull, Drain, Into, WriteCall)
@@ -50,14 +51,14 @@ def try_that_passes(stmt: ir.Try, source: ir.Try, spec: Spec, names: Names) -> C
     if not caught:
         return [stmt]
     if any(_catches(h.test, spec) for h in stmt.handlers):
-        again = ir.Handler(_REFUSAL, None, (_raised(),))
+        again = ir.Handler(_REFUSAL, None, (raised(),))
         stmt = replace(stmt, handlers=(again, *stmt.handlers))
     if not exits_of(source.final):
         return [stmt]
     refused = names.fresh("refused")
     body: Any = replace(stmt, final=()) if stmt.handlers else stmt.body
     inner = _noted((body,) if stmt.handlers else (*stmt.body, *stmt.orelse), refused, names)
-    final = (_raised_again(refused), *stmt.final)
+    final = (raised_again(refused), *stmt.final)
     return [ir.Assign(refused, ir.Const(None)), ir.Try((inner,), (), (), final, stmt.origin)]
 
 
@@ -67,22 +68,22 @@ def with_that_passes(stmt: ir.With, source: ir.With, names: Names) -> Code:
         return [stmt]
     refused = names.fresh("refused")
     stmt = replace(stmt, body=(_noted(stmt.body, refused, names),))
-    return [ir.Assign(refused, ir.Const(None)), stmt, _raised_again(refused)]
+    return [ir.Assign(refused, ir.Const(None)), stmt, raised_again(refused)]
 
 
 def _noted(body: ir.Block, refused: str, names: Names) -> ir.Try:
     """The body, with its refusal remembered."""
     error = names.fresh("error")
-    note = (ir.Assign(refused, ir.Name(error)), _raised())
+    note = (ir.Assign(refused, ir.Name(error)), raised())
     return ir.Try(body, (ir.Handler(_REFUSAL, error, note),), (), ())
 
 
-def _raised_again(refused: str) -> ir.If:
+def raised_again(refused: str) -> ir.If:
     test = ir.Op("is not", (ir.Name(refused), ir.Const(None)))
-    return ir.If(test, (_raised(refused),), ())
+    return ir.If(test, (raised(refused),), ())
 
 
-def _raised(name: str = "") -> ir.Opaque:
+def raised(name: str = "") -> ir.Opaque:
     """`raise`, or `raise name`."""
     value = gast.Name(id=name, ctx=gast.Load(), annotation=None, type_comment=None) if name else None
     return ir.Opaque(gast.Raise(exc=value, cause=None), frozenset({name} - {""}), frozenset(), "raise", leaves=True)
@@ -98,7 +99,8 @@ def may_refuse(block: ir.Block, seen: frozenset[int] = frozenset()) -> bool:
                 continue
             match expr.callee:
                 case PairCall(spec):
-                    found = id(spec) not in seen and may_refuse(spec.body, seen | {id(spec)})
+                    found = writes(expr.callee) or may_store(expr.callee)  # it may stop halfway
+                    found = found or (id(spec) not in seen and may_refuse(spec.body, seen | {id(spec)}))
                 case RuleCall(rules):
                     found = any(rule_text(rule) is None for rule in rules)
                 case callee:
@@ -133,4 +135,4 @@ def _class_of(node: Any, spec: Spec) -> Any:
     return None
 
 
-__all__ = ["may_refuse", "try_that_passes", "with_that_passes"]
+__all__ = ["may_refuse", "raised", "raised_again", "try_that_passes", "with_that_passes"]

@@ -18,6 +18,9 @@ marker, and its reverse undoes no more than that:
 The reverse goes through `finally`, then the handler or the `else` that ran, then the body.  The record of a loop whose
 iterations may stop anywhere is *open*: it is appended in a `finally` of the compiler's own, and what it holds is
 initialised.  So is the function's own record if a `return` goes through a `finally`, which saves values after it.
+
+A call that writes and raises leaves no record.  Its exception is noted, and where it is caught the function refuses to
+go on.
 """
 
 from __future__ import annotations
@@ -31,12 +34,15 @@ from adcompiler.alias import alias
 from adcompiler.bars import Code, State
 from adcompiler.callees import PairCall, PlaceCall
 from adcompiler.dynamics import names_in
-from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
-from adcompiler.passing import try_that_passes, with_that_passes
+from adcompiler.pair import Pair
+from adcompiler.passing import raised, raised_again, try_that_passes, with_that_passes
 from adcompiler.reverse import Reverser
+from adcompiler.runtime.stores import interrupted
 from adcompiler.saving import Frame, Region, exits_of
-from adcompiler.writing import fills, may_store
+from adcompiler.writing import fills, may_store, writes
 
+_INTERRUPTED = ir.Static(interrupted, "interrupted")
+_ANY = ir.Static(BaseException, "BaseException")
 RESULT = "<result>"  # in a state: the cotangent of the function's value, where a `return` may be cancelled
 
 
@@ -51,11 +57,15 @@ class Steps:
 class Protected(Reverser):
     """Adds `try`, `with` and what is inside them to what is reversed."""
 
+    pair: Pair
+    interrupted = ""  # the variable that holds the refusal to go on behind a call that wrote and raised
+
     def protect(self, body: ir.Block, caught: bool) -> None:
         """Find what is protected in the function's body; `caught`: a caller may catch its exceptions."""
         self.caught = int(caught)  # how many around the statement at hand may catch its exceptions
         self.opened = opened(body)
         self.cancels = any(_crossed(s, ir.Return) for s in ir.statements(body))
+        self.guarded_calls = 0  # calls whose exceptions are noted, so far
         self.sequences: list[Steps | None] = [None]
         self.around = 0  # how many `try` and `with` are around the statement at hand
         self._readers = _readers(body)
@@ -95,25 +105,36 @@ class Protected(Reverser):
             return False
         if self.hot and any(id(stmt) in by for by in self.aliases.written.values()):
             return False
+        if self.hot and isinstance(stmt.value, ir.Apply) and writes(stmt.value.callee):
+            return False
         return not self.tracks or not isinstance(stmt.value, ir.Apply) or not may_store(stmt.value.callee)
 
-    def check(self, stmt: ir.Stmt) -> None:
-        """Refuse a call that may write and then raise, where the exception may be caught: half of it would be lost."""
-        if not self.table or not self.caught:
-            return
+    def may_stop_halfway(self, stmt: ir.Stmt) -> bool:
+        """Whether a statement has a call that may write and then raise, where the function may go on."""
+        if not self.table or self.caught <= self.pair.caught:
+            return False
         for value in ir.expressions(stmt):
             if not isinstance(value, ir.Apply) or not self.is_active(value) or isinstance(value.callee, PlaceCall):
                 continue
-            stores = self.tracks and may_store(value.callee) and not fills(value)
-            if stores or self.writes_arrays(value):
-                what = "containers or objects" if stores else "arrays"
-                raise refuse(
-                    UnsupportedSyntaxError if stores else MutationError,
-                    f"a call that writes into {what}, where its exceptions are caught",
-                    stmt.origin,
-                    "What it wrote before an exception could not be followed.",
-                    "Do the writing outside of the `try` or `with`, or in the function itself.",
-                )
+            if (self.tracks and may_store(value.callee) and not fills(value)) or self.writes_arrays(value):
+                return True
+        return False
+
+    def guarded_call(self, forward: Code) -> Code:
+        """The forward of such a call: of what it did before an exception there is no record, and that is noted."""
+        self.guarded_calls += 1
+        self.interrupted = self.interrupted or self.names.unique("interrupted")
+        error = self.names.fresh("error")
+        note = ir.Assign(self.interrupted, ir.Call(_INTERRUPTED, (ir.Name(error),)))
+        return [ir.Try(tuple(forward), (ir.Handler(_ANY, error, (note, raised())),), (), ())]
+
+    def nothing_interrupted(self) -> Code:
+        """What the forward starts with."""
+        return [ir.Assign(self.interrupted, ir.Const(None))] if self.interrupted else []
+
+    def refused_if_interrupted(self) -> ir.Stmt:
+        """The refusal to go on behind such an exception."""
+        return raised_again(self.interrupted)
 
     def writes_arrays(self, value: ir.Apply) -> bool:
         """Whether a compiled function writes into arrays whose cotangents are in shadows."""
@@ -177,6 +198,7 @@ class Protected(Reverser):
     def stmt_With(self, stmt: ir.With, state: State, region: Region) -> tuple[Code, Code, State]:
         self.around += 1
         self.caught += stmt.swallows
+        calls = self.guarded_calls
         body, code, state = self.part(stmt.body, state, region, stmt.swallows)
         self.caught -= stmt.swallows
         self.around -= 1
@@ -186,18 +208,27 @@ class Protected(Reverser):
         again = code and not stmt.swallows and stmt.target is None and not set(ir.reads(stmt.item))
         reverse: Code = [_with(stmt, code)] if again else code
         forward = ir.with_blocks(stmt, (tuple(body),))
-        return with_that_passes(forward, stmt, self.names), reverse, state  # type: ignore[arg-type]
+        passing = with_that_passes(forward, stmt, self.names)  # type: ignore[arg-type]
+        if stmt.swallows and self.guarded_calls > calls:
+            passing.append(self.refused_if_interrupted())
+        return passing, reverse, state
 
     def stmt_Try(self, stmt: ir.Try, state: State, region: Region) -> tuple[Code, Code, State]:
         self.around += 1
         final, reverse, state = self.block(stmt.final, state, region)
         cancels = bool(exits_of(stmt.final))
         self.caught += cancels
+        before = self.guarded_calls
         arms, code, state = self.arms(stmt, state, region)
         self.caught += stops(stmt) - cancels
+        inside = self.guarded_calls
         body, undone, state = self.part(stmt.body, state, region, stops(stmt) or self.resumes(stmt))
         self.caught -= stops(stmt)
         self.around -= 1
+        if self.guarded_calls > inside:
+            arms = [*([self.refused_if_interrupted(), *arm] for arm in arms[:-1]), arms[-1]]
+        if self.guarded_calls > before and cancels:
+            final = [self.refused_if_interrupted(), *final]
         *caught, orelse = map(tuple, arms)
         forward = ir.with_blocks(stmt, (tuple(body), *caught, orelse, tuple(final)))
         passing = try_that_passes(forward, stmt, self.spec, self.names)  # type: ignore[arg-type]

@@ -1,6 +1,6 @@
 """Which calls may write into what has its cotangent in the table, and what becomes of that where exceptions are caught.
 
-A call that writes and then raises would leave half of its record; so it is refused where the exception is caught. What
+A call that writes and then raises leaves no record; so the exception is refused where it is caught. What
 is only known at run time, an operator or an attribute, is looked at there (`runtime.tracked.resolve_caught`).
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from adcompiler import ir
+from adcompiler.alias import alias
 from adcompiler.callees import Dynamic, PairCall, PlaceCall
 from adcompiler.quiet import is_quiet
 from adcompiler.runtime.dynamic import AUGMENTED
@@ -26,6 +27,14 @@ def may_store(callee: Any, seen: frozenset[int] = frozenset()) -> bool:
         case PairCall(spec) if id(spec) not in seen and not is_quiet(spec):
             return any(may_store(value.callee, seen | {id(spec)}) for value in applied(spec.body))
     return False
+
+
+def writes(callee: Any) -> bool:
+    """Whether a compiled function writes into arrays of its caller's, or of everybody's."""
+    if not isinstance(callee, PairCall):
+        return False
+    found = alias(callee.spec)
+    return bool(found.writes or found.writes_outside)
 
 
 def fills(value: ir.Apply) -> bool:
@@ -59,4 +68,4 @@ def is_open(spec: Spec, seen: frozenset[int] = frozenset()) -> bool:
     )
 
 
-__all__ = ["applied", "fills", "is_open", "is_operation", "may_store"]
+__all__ = ["applied", "fills", "is_open", "is_operation", "may_store", "writes"]

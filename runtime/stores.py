@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import operator
 import threading
+import types
 from collections.abc import Callable
 from typing import Any
 
@@ -50,6 +51,21 @@ def _check_followed() -> None:
             "The function that calls it was compiled without knowing that.\n"
             "Let it return a new array, or call it by its own name."
         )
+
+
+def interrupted(error: BaseException) -> MutationError:
+    """The refusal to go on behind the exception of a call that writes."""
+    refusal = MutationError(
+        "a call that writes into arrays, containers or objects raised an exception, which is caught\n"
+        "What it wrote before could not be followed.\n"
+        "Let it look for errors before it is called, or do the writing in the function itself."
+    )
+    refusal.__cause__ = error
+    at = error.__traceback__
+    if at is None:
+        return refusal
+    # The line that is shown is that of the call, wherever the exception is caught.
+    return refusal.with_traceback(types.TracebackType(None, at.tb_frame, at.tb_lasti, at.tb_lineno))
 
 
 class Stored:

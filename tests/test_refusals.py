@@ -223,20 +223,6 @@ def multiplied_at(x):
     return y
 
 
-@refused(NoRuleError, "numpy.put is not differentiated", "Write by an index", X, 0)
-def put_into_what_is_known_at_run_time(x, i):
-    y = [x * 2.0, (1.0, 2.0)][i]
-    np.put(y, [0], x[1])  # refused
-    return np.sum(y)
-
-
-@refused(NoRuleError, "sort is not differentiated", "y[...] = np.sort(y)", X, 0)
-def sorted_at_run_time(x, i):
-    y = [x * 2.0, [1.0, 2.0]][i]
-    y.sort()  # refused
-    return y
-
-
 @refused(MutationError, "partition() in place", "y.sort()")
 def partitioned_in_place(x):
     y = x * 2.0
@@ -280,11 +266,16 @@ def put_first(y, v):
     y[0] = v
 
 
-@refused(MutationError, "a call that writes into arrays, where its exceptions are caught", "outside of the `try`")
+def put_outside(y, v):
+    y[0] = v
+    y[9] = v
+
+
+@refused(MutationError, "a call that writes into arrays, containers or objects raised", "in the function itself")
 def written_where_exceptions_are_caught(x):
     y = x * 2.0
     try:
-        put_first(y, x[1])  # refused
+        put_outside(y, x[1])  # refused
     except IndexError:
         pass
     return y

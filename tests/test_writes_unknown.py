@@ -76,7 +76,15 @@ def by_helpers(x, a):
     return x, a
 
 
-@programs(methods, functions, in_loops_and_branches, without_derivative_before, by_helpers)
+def chosen_by_index(x, a):
+    y = [x * 2.0, (1.0, 2.0)][0 if a[0, 0] > 0 else 1]
+    z = [x * 2.0, [1.0, 2.0]][0 if a[0, 0] > 0 else 1]
+    np.put(y, [0], x[1])
+    z.sort()
+    return y * z
+
+
+@programs(chosen_by_index, methods, functions, in_loops_and_branches, without_derivative_before, by_helpers)
 def test_unknown_arrays(program):
     """What turns out to be an array is written into as one that is known."""
     check_writes(program, X, A)
