@@ -131,14 +131,15 @@ def _compile_call(
     shared: bool = False,
     over: bool = False,
     strict: bool = False,
+    single_use: bool = False,
 ) -> Any:
     """For the runtime's dynamic calls: the value and a pullback with one cotangent per argument and keyword.
 
     `over`: arguments and value may be written into before the pullback runs. `strict`: arrays from outside must not be
-    read.
+    read. `single_use`: the pullback is called once.
     """
     store = store_of(function)
-    key = ("shared call" if shared else "call", wanted, tuple(kwargs), over, strict)
+    key = ("shared call" if shared else "call", wanted, tuple(kwargs), over, strict, single_use)
     variants = store.get(key)
     if variants is None:
         signature = inspect.signature(function, follow_wrapped=False)
@@ -146,7 +147,7 @@ def _compile_call(
         bound = signature.bind(*range(len(args)), **numbers).arguments
         on = frozenset(n for n, place in bound.items() if any(wanted[p] for p in places_of(place)))
         finisher = functools.partial(shared_finisher if shared else call_finisher, bound, len(wanted), strict)
-        variants = store[key] = Variants(function, lambda *_: on, finisher, False, inner=True, over=over)
+        variants = store[key] = Variants(function, lambda *_: on, finisher, single_use, inner=True, over=over)
     return variants(*args, **kwargs)
 
 

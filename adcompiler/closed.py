@@ -23,10 +23,10 @@ from typing import Any
 import gast
 
 from adcompiler import ir
+from adcompiler.blocks import backward_block, recycled
 from adcompiler.emit import Emitter
 from adcompiler.fold import fold
 from adcompiler.lastuse import taken_in
-from adcompiler.module import backward_block, recycled
 from adcompiler.pair import Pair
 from adcompiler.renaming import renamed
 from adcompiler.runtime.bars import with_table

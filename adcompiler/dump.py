@@ -22,10 +22,10 @@ from types import FunctionType
 from typing import Any
 
 from adcompiler import show
+from adcompiler.blocks import backward_block, forward_block
 from adcompiler.errors import DifferentiationError, SourceNotFoundError, TangentError, refuse
 from adcompiler.guess import described, guesses
 from adcompiler.lattice import can_be_active, observe
-from adcompiler.module import backward_block, forward_block
 from adcompiler.pair import Pair
 from adcompiler.pipeline import Request, compile_request, specialised
 from adcompiler.program import signature_of

@@ -213,7 +213,7 @@ def call_finisher(bound: dict[str, Any], count: int, strict: bool, compiled: Com
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
         def back(y_bar: Any) -> Any:
-            return _aligned(active, backward(saved, y_bar) if active else (), bound, count)
+            return _aligned(active, backward(saved, (y_bar, y_bar := None)[0]) if active else (), bound, count)
 
         return value, remembered(back, Kept(plan, [saved]))
 

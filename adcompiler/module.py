@@ -11,31 +11,19 @@ import builtins
 import itertools
 import linecache
 import re
-import sys
 import types
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import gast
 
 from adcompiler import ir
+from adcompiler.blocks import backward_block, empties, forward_block, local_names
 from adcompiler.emit import Emitter
 from adcompiler.errors import UnsupportedSyntaxError, refuse
-from adcompiler.fold import fold
-from adcompiler.holdings import Holdings, holdings, holds_arrays, may_be_array
-from adcompiler.lastuse import let_go_in_forward
-from adcompiler.lattice import Inert, numeric
-from adcompiler.liveness import drop
-from adcompiler.names import Names
 from adcompiler.pair import Pair
-from adcompiler.recycle import Words, recycle
-from adcompiler.release import released
 from adcompiler.runtime.release import Release
-from adcompiler.simplify import simplify
-
-# From Python 3.14 on, the reference count of an argument does not tell that its caller has it, too.
-_BORROWED = sys.version_info >= (3, 14)
 
 _numbers = itertools.count(1)
 
@@ -93,140 +81,6 @@ class Speller:
     def means(self, name: str) -> Any:
         """What a name means in the user's module."""
         return self.globals.get(name, getattr(builtins, name, None))
-
-
-def local_names(pair: Pair) -> set[str]:
-    """All names that a pair's text reads or binds by itself; modules that it reads keep their names."""
-    names = (
-        {*pair.params, *pair.saved, pair.cotangent, pair.table, pair.run, "saved"}
-        | pair.spec.function.locals
-        | pair.spec.function.cells
-    )
-    for stmt in ir.statements((*pair.forward, *pair.backward)):
-        names |= ir.bound(stmt)
-        for expr in ir.expressions(stmt):
-            names.update(ir.reads(expr))
-    return names
-
-
-def saved_expr(pair: Pair, release: Release) -> ir.Expr:
-    """The saved values: a tuple, or a list if the backward empties it."""
-    return ir.Seq("list" if empties(pair, release) else "tuple", tuple(map(ir.Name, pair.saved)))
-
-
-def empties(pair: Pair, release: Release) -> bool:
-    """Whether the backward empties its record, so that nothing in it outlives its last use there."""
-    return release.drops and not pair.run and holds_arrays(pair.saved, holdings(pair))
-
-
-def forward_block(pair: Pair, release: Release) -> ir.Block:
-    """The forward with `return value, saved`, folded."""
-    saved = saved_expr(pair, release)
-
-    def finish(block: ir.Block) -> ir.Block:
-        out: list[ir.Stmt] = []
-        for stmt in block:
-            record = saved if pair.record is None else ir.Name(pair.record)
-            if isinstance(stmt, ir.Return) and pair.run:
-                out.append(ir.Store(ir.Attr(ir.Name(pair.run), "kept"), record))
-            elif isinstance(stmt, ir.Return):
-                stmt = ir.Return(ir.Seq("tuple", (stmt.value, record)), stmt.origin)
-            elif ir.blocks(stmt):
-                stmt = ir.with_blocks(stmt, tuple(map(finish, ir.blocks(stmt))))
-            out.append(stmt)
-        return tuple(out)
-
-    function = pair.spec.function
-    mine = frozenset({pair.run}) | function.locals | function.cells | frozenset(pair.params)
-    block = recycled(pair, finish(pair.forward), release)
-    block = fold(block, mine)
-    kept = frozenset(_recorded(pair))
-    block = let_go_in_forward(block, _own(pair), kept) if release.drops else drop(block, mine | kept)
-    return _still_local(pair) + (block if pair.record is None else _filling(block, pair.record, saved))
-
-
-def _own(pair: Pair) -> Holdings:
-    """What the forward of a single use may let go of: temporaries, and arrays that only the user's variables hold."""
-    function = pair.spec.function
-    named = function.locals | function.cells | frozenset(pair.params) | {pair.run}
-    seen = frozenset() if _looks_at_frames(pair) else function.locals - function.cells - frozenset(pair.params)
-    found = holdings(pair)
-    temporary = {n for n, kind in found.items() if n not in named and numeric(kind) is not None}
-    deleted = {n for s in ir.statements(pair.forward) if isinstance(s, ir.Delete) for n in s.names}
-    user = {n for n in seen - deleted if may_be_array(found.get(n))}
-    return {n: kind if n in temporary or n in user else Inert() for n, kind in found.items()}
-
-
-def _looks_at_frames(pair: Pair) -> bool:
-    """Whether a function may read its variables in another way than by name."""
-    every = (e for s in ir.statements(pair.forward) for top in ir.expressions(s) for e in ir.walk(top))
-    names = {e.id for e in every if isinstance(e, ir.Global)}
-    return bool(names & {"locals", "vars", "eval", "exec", "dir"}) or any(
-        isinstance(s, ir.Opaque) for s in ir.statements(pair.forward)
-    )
-
-
-def _filling(block: ir.Block, record: str, saved: ir.Expr) -> ir.Block:
-    """The forward that returns its record as a list, which is filled when all is done: a `finally` saves values too."""
-    count = next((i for i, s in enumerate(block) if not isinstance(s, ir.Clear)), len(block))
-    fill = ir.Store(ir.Item(ir.Name(record), ir.Slice(None, None, None)), saved)
-    made = ir.Assign(record, ir.Seq("list", ()))
-    return (*block[:count], made, ir.Try(block[count:], (), (), (fill,)))
-
-
-def _still_local(pair: Pair) -> ir.Block:
-    """Names that only dead code binds stay local to the forward, and unbound."""
-    names = sorted((pair.spec.function.locals - set(pair.params) - ir.bound_in(pair.forward)) & _reads_in(pair.forward))
-    return (ir.Clear(tuple(names)), ir.Delete(tuple(names))) if names else ()
-
-
-def _reads_in(block: ir.Block) -> set[str]:
-    return {n for s in ir.statements(block) for e in ir.expressions(s) for n in ir.reads(e)}
-
-
-def _recorded(pair: Pair) -> set[str]:
-    """The names that some record holds."""
-    calls = (s.value for s in ir.statements(pair.forward) if isinstance(s, ir.Do))
-    appended = (e for e in calls if isinstance(e, ir.Call) and isinstance(e.func, ir.Attr) and e.func.name == "append")
-    return {*pair.saved, *(n for e in appended for n in ir.reads(e))}
-
-
-def backward_block(pair: Pair, release: Release) -> ir.Block:
-    """The backward from unpacking `saved` to `return cotangents`, folded."""
-    results: ir.Expr = pair.results[0] if len(pair.results) == 1 else ir.Seq("tuple", pair.results)
-    body = (*pair.backward, ir.Return(results))
-    folded = fold(simplify(body, frozenset({*pair.saved, pair.cotangent})), frozenset())
-    if not release.drops:
-        return folded
-    given = frozenset((pair.cotangent, pair.table)) if _BORROWED else frozenset((pair.table,))
-    return released(folded, release, words_of(pair, release), given)
-
-
-def recycled(pair: Pair, forward: ir.Block, release: Release) -> ir.Block:
-    """The forward of a pair with results in the place of temporaries that are not needed any more."""
-    function = pair.spec.function
-    if not release.reuses:
-        return forward
-    keep = function.locals | function.cells | frozenset(pair.params) | frozenset(pair.saved)
-    words = replace(words_of(pair, release), exact=True)
-    return recycle(forward, words, frozenset(pair.params), keep)
-
-
-def words_of(pair: Pair, release: Release) -> Words:
-    """What `recycle` has to know of a pair's text."""
-    names = Names(local_names(pair))
-
-    def meant(name: str) -> Any:
-        return pair.spec.program.global_value(pair.spec.globals, name)[1]
-
-    given = frozenset((*pair.saved, pair.cotangent, pair.table)) | _popped(pair.backward)
-    return Words(holdings(pair), names, meant, release.reuses, given)
-
-
-def _popped(backward: ir.Block) -> frozenset[str]:
-    """The names that a backward takes from the records of loops."""
-    loops = (s for s in ir.statements(backward) if isinstance(s, ir.For))
-    return frozenset(n for s in loops for n in ir.target_names(s.target))
 
 
 def define(pair: Pair, emitter: Emitter, release: Release) -> list[gast.AST]:

@@ -22,6 +22,7 @@
                                                                       records, gathers
                    arrays that are written into                       shadowing, arraywrites, overwritten
       inline     rule + kinds → one expression per cotangent          ruletext, instantiate, link
+    blocks       forward IR, backward IR → what is printed of these   blocks
     simplify     backward IR → the same without idle copies           simplify
     fold         IR → IR with nested expressions                      fold
     liveness     forward IR → IR that drops its temporaries           liveness

@@ -27,7 +27,8 @@ def released(block: ir.Block, release: Release, words: Words, borrowed: frozense
     `words.outside` are the names of what it is given, `borrowed` those of what its caller may have without a trace.
     """
     block = consumed(block)
-    block = apart(block, words)
+    if not release.small:
+        block = apart(block, words)
     if release.reuses:
         block = recycle(block, words, borrowed)
     return let_go(block, words.kinds, _given_back(block, release, words))

@@ -6,6 +6,7 @@ calls from its own frame, and whose `backward` gives a cotangent for the callabl
 
 from __future__ import annotations
 
+import contextvars
 import functools
 import operator
 import types
@@ -128,7 +129,33 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         if (captures and wanted[0]) or made or isinstance(f, functools.partial):
             return without_owner(_by_source(caller(f, bool(kwargs)), wanted, (f, *args), kwargs), f)
     inner = _by_key(f, wanted[1:], args, kwargs)
-    return inner.given(_same, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)), inner.source)
+    return inner.given(_same, _without_function(inner), inner.source)
+
+
+def _without_function(inner: Resolved) -> Callable[[Any, Any], Any]:
+    """The backward of a call, whose first operand, what is called, has no cotangent; it holds none while it runs."""
+
+    def backward(saved: Any, y_bar: Any) -> Any:
+        return (None, *inner.backward((saved, saved := None)[0], (y_bar, y_bar := None)[0]))
+
+    return backward
+
+
+_once: contextvars.ContextVar[bool] = contextvars.ContextVar("once", default=False)
+
+
+def once(resolve: Callable[..., Resolved]) -> Callable[..., Resolved]:
+    """A function that resolves a call whose backward runs once: the pullbacks that it compiles give memory back."""
+
+    @functools.wraps(resolve)
+    def resolved(*args: Any, **kwargs: Any) -> Resolved:
+        token = _once.set(True)
+        try:
+            return resolve(*args, **kwargs)
+        finally:
+            _once.reset(token)
+
+    return resolved
 
 
 def _same(*args: Any) -> tuple[Any, ...]:
@@ -149,7 +176,7 @@ def resolve_value(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -
         return found
 
     def backward(saved: Any, y_bar: Any) -> Any:
-        owner, *others = found.backward(saved, y_bar)
+        owner, *others = found.backward((saved, saved := None)[0], (y_bar, y_bar := None)[0])
         return (None if owner is None else {"__self__": owner}, *others)
 
     return found.given(_same, backward)
@@ -197,7 +224,7 @@ def _plain_attribute(obj: Any, name: str, computed: Any) -> Resolved:
     if computed is ABSENT:
         return plain(getattr, 3)
     inner = _by_key(computed, (True, False), (obj, name), {})
-    return inner.given(_same, lambda saved, y_bar: (None, *inner.backward(saved, y_bar)))
+    return inner.given(_same, _without_function(inner))
 
 
 def _check_tangible(value: Any) -> None:
@@ -322,7 +349,7 @@ def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool
 
     def backward(record: Any, y_bar: Any) -> Any:
         inner, swap, saved = record
-        cts = inner(saved, y_bar)
+        cts = inner((saved, saved := None)[0], (y_bar, y_bar := None)[0])
         return cts[::-1] if swap else cts
 
     return Resolved(forward, backward, apart=functools.partial(forward, apart=True))
@@ -354,8 +381,10 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
         if y_bar is None or pullback is None:  # nothing comes back, or a value of whole numbers moves with nothing
             return (None,) * len(wanted)
         if rule is None:
-            return pullback(form, y_bar)
-        cts = aligned(rule.signature, cotangents_of(rule, pullback, y_bar), wanted, form)
+            return pullback(form, (y_bar, y_bar := None)[0])
+        del saved
+        cts = cotangents_of(rule, (pullback, pullback := None)[0], (y_bar, y_bar := None)[0])
+        cts = aligned(rule.signature, cts, wanted, form)
         return tuple(map(listed, cts, lists))
 
     results = {rule.result for rule in rules}
@@ -370,16 +399,18 @@ def _values(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
 
 
 def _by_source(function: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:
+    single_use = _once.get()
+
     def forward(*args: Any, **kwargs: Any) -> Any:
-        return _compile(function, wanted, args, kwargs)
+        return _compile(function, wanted, args, kwargs, single_use=single_use)
 
     def apart(*args: Any, **kwargs: Any) -> Any:
-        return _compile(function, wanted, args, kwargs, over=True)
+        return _compile(function, wanted, args, kwargs, over=True, single_use=single_use)
 
     def strict(*args: Any, **kwargs: Any) -> Any:
         return _compile(function, wanted, args, kwargs, over=True, strict=True)
 
     def backward(saved: Any, y_bar: Any) -> Any:
-        return (None,) * len(wanted) if y_bar is None or saved is None else saved(y_bar)
+        return (None,) * len(wanted) if y_bar is None or saved is None else saved((y_bar, y_bar := None)[0])
 
     return Resolved(forward, backward, (function, wanted, ()), apart=apart, strict=strict)

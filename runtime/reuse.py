@@ -70,7 +70,7 @@ def free(x: Any) -> bool:
 
 def poison(x: Any) -> None:
     """Fill an array that would be freed with NaN, and keep its memory from being used again for a while."""
-    if getattr(x, "ndim", 0) > 0 and x.dtype.kind in "fc":
+    if getattr(x, "ndim", 0) > 0 and x.dtype.kind in "fc" and getattr(x.flags, "writeable", True):
         x[...] = np.nan
         _quarantine.append(x)
         counts["poisoned"] += 1
@@ -84,6 +84,8 @@ def reuse(x: Any, y: Any = None) -> Any:
 
     The array must be as large as results are worth it, of the result's shape and dtype, and nobody else's.
     """
+    if type(x) is np.ndarray and x.nbytes < current().above:
+        return None
     if getrefcount(x) != (_TWICE if x is y else _ONCE if y is None else _BESIDE):
         return None
     return x if _fits(x, y) else None
@@ -91,6 +93,8 @@ def reuse(x: Any, y: Any = None) -> Any:
 
 def reuse_either(x: Any, y: Any) -> Any:
     """As `reuse`, of one or the other."""
+    if type(x) is type(y) is np.ndarray and x.nbytes < current().above > y.nbytes:
+        return None
     if getrefcount(x) == _BESIDE and _fits(x, y):
         return x
     return y if getrefcount(y) == _BESIDE and _fits(y, x) else None
@@ -98,10 +102,11 @@ def reuse_either(x: Any, y: Any) -> Any:
 
 def add_into(total: Any, part: Any) -> Any:
     """`accumulate(total, part)`, written into `total` where the caller has passed its only reference."""
-    if part is not None and getrefcount(total) == _PASSED and _fits(total, part):
-        total += part
-        return total
-    return accumulate(total, part)
+    small = type(total) is np.ndarray and total.nbytes < current().above
+    if small or part is None or getrefcount(total) != _PASSED or not _fits(total, part):
+        return accumulate(total, part)
+    total += part
+    return total
 
 
 def _fits(x: Any, y: Any) -> bool:

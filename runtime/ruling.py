@@ -109,7 +109,7 @@ def value_and_pullback(rule: Any, found: Any) -> tuple[Any, Any]:
 def cotangents_of(rule: Any, pullback: Any, y_bar: Any) -> tuple[Any, ...]:
     """What the pullback of a rule gives: one cotangent for each of its parameters."""
     try:
-        found = pullback(y_bar)
+        found = pullback((y_bar, y_bar := None)[0])
         if isinstance(found, Thunk):
             found = found.value()
     except DifferentiationError:
