@@ -25,8 +25,8 @@ from adcompiler.lastuse import is_long
 from adcompiler.lattice import Array, Kind, Number, Scalar, is_scalar, numeric
 from adcompiler.lifetimes import Live, lifetimes
 from adcompiler.names import Names
-from adcompiler.runtime import accumulate
-from adcompiler.runtime.reuse import add_into, reuse, reuse_either
+from adcompiler.runtime import accumulate, scatter
+from adcompiler.runtime.reuse import add_into, reuse, reuse_either, scatter_into
 
 _UFUNCS: dict[tuple[str, int], Any] = {
     ("+", 2): np.add,
@@ -45,6 +45,7 @@ NP = ir.Static(np, "np")
 REUSE = ir.Static(reuse, "reuse")
 EITHER = ir.Static(reuse_either, "reuse_either")
 ADD_INTO = ir.Static(add_into, "add_into")
+SCATTER_INTO = ir.Static(scatter_into, "scatter_into")
 
 
 @dataclass(frozen=True)
@@ -241,9 +242,9 @@ class _Recycler:
         """An assignment, its result in an operand if it may be; a temporary then has the operand's name."""
         value = new.value.spelled if isinstance(new.value, ir.Apply) else new.value
         live = ((self.after[id(stmt)] | self.keep) - {stmt.target}) | self.given
-        summed = _summed(value, live)
-        if summed is not None:
-            return replace(new, value=summed)
+        summed = _summed(value, live, self.words.reuses)
+        if summed is not None or not self.words.reuses:
+            return new if summed is None else replace(new, value=summed)
         dead, names = _operands(value, live, self.words)
         if not dead:
             return new
@@ -261,13 +262,22 @@ class _Recycler:
         return here == 1 and self.counts[name] == 1
 
 
-def _summed(value: ir.Expr, live: Live) -> ir.Expr | None:
-    """`accumulate(x_bar, c)`, into the array of `x_bar`."""
+def _summed(value: ir.Expr, live: Live, reuses: bool) -> ir.Expr | None:
+    """`accumulate(x_bar, c)` or `x_bar + scatter(c, i, s)`, into the array of `x_bar`."""
     match value:
-        case ir.Call(ir.Static(function), (ir.Name(total) as name, part), ()) if function is accumulate:
-            if total not in live and total not in ir.reads(part):
-                return ir.Call(ADD_INTO, (ir.Taken(name), part))
-    return None
+        case ir.Call(ir.Static(function), (ir.Name(total), part), ()) if function is accumulate:
+            pass
+        case ir.Op("+", (ir.Name(total), ir.Call(ir.Static(function)) as part)) if function is scatter:
+            pass
+        case _:
+            return None
+    if total in live or total in ir.reads(part):
+        return None
+    taken = ir.Taken(ir.Name(total))
+    match part:
+        case ir.Call(ir.Static(function), (_, _, _) as args, ()) if function is scatter:
+            return ir.Call(SCATTER_INTO, (taken, *args))
+    return ir.Call(ADD_INTO, (taken, part)) if reuses else None
 
 
 def _operands(value: ir.Expr, live: Live, words: Words) -> tuple[list[str], list[str]]:

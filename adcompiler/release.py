@@ -29,7 +29,7 @@ def released(block: ir.Block, release: Release, words: Words, borrowed: frozense
     block = consumed(block)
     if not release.small:
         block = apart(block, words)
-    if release.reuses:
+    if release.mode == "reuse":
         block = recycle(block, words, borrowed)
     return let_go(block, words.kinds, _given_back(block, release, words))
 

@@ -17,6 +17,8 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.release import counts, current
+from adcompiler.runtime.scatter import is_injective, scatter
+from adcompiler.runtime.shapes import Shape
 from adcompiler.runtime.tangents import accumulate
 
 _quarantine: collections.deque[Any] = collections.deque(maxlen=256)
@@ -109,6 +111,24 @@ def add_into(total: Any, part: Any) -> Any:
     return total
 
 
+def scatter_into(total: Any, part: Any, index: Any, shape: Shape) -> Any:
+    """`accumulate(total, scatter(part, index, shape))`, written into `total` where the caller has passed its only
+    reference: that costs no more than the elements at the index, so that it is done for small arrays, too.
+    """
+    alone = getrefcount(total) == _PASSED and _is_buffer(total) and total.shape == shape
+    if not alone or not is_injective(index) or not _has_dtype(part, total.dtype):
+        return accumulate(total, scatter(part, index, shape))
+    total[index] += part
+    return total
+
+
+def _has_dtype(part: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a number or an array can be added into an array of a dtype."""
+    if type(part) in (float, int):
+        return True
+    return hasattr(part, "dtype") and np.promote_types(part.dtype, dtype) == dtype
+
+
 def _fits(x: Any, y: Any) -> bool:
     """Whether the result of an elementwise operation on an array and another operand has its shape and dtype."""
     if not _is_buffer(x) or x.nbytes < current().above:
@@ -157,4 +177,4 @@ def _references() -> tuple[int, int, int, int]:
 _ONCE, _BESIDE, _TWICE, _PASSED = _references()
 
 
-__all__ = ["add_into", "free", "memory_of", "poison", "reuse", "reuse_either"]
+__all__ = ["add_into", "free", "memory_of", "poison", "reuse", "reuse_either", "scatter_into"]

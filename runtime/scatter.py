@@ -21,7 +21,7 @@ def scatter(y_bar: Any, index: Any, shape: Shape) -> Any:
     `y_bar` is a number or an array that broadcasts to the shape of ``x[index]``, and gives the dtype of the result. An
     element that an integer array names several times receives the sum.
     """
-    if _is_injective(index):
+    if is_injective(index):
         x_bar = zeros(shape, y_bar)
         x_bar[index] = y_bar
         return x_bar
@@ -47,14 +47,14 @@ def add_at(buffer: Any, index: Any, y_bar: Any) -> Any:
     """
     if not hasattr(buffer, "__setitem__"):
         return buffer + scatter(y_bar, index, getattr(buffer, "shape", ()))
-    if _is_injective(index):
+    if is_injective(index):
         buffer[index] += y_bar
     else:
         _add_repeated(buffer, index, y_bar)
     return buffer
 
 
-def _is_injective(index: Any) -> bool:
+def is_injective(index: Any) -> bool:
     """Whether no element can be named twice, so that plain assignment will do."""
     if type(index) is tuple:
         return all(is_basic(entry) or is_mask(entry) for entry in index)
