@@ -13,7 +13,7 @@ from typing import Any
 
 from adcompiler import ir
 from adcompiler.fold import fold
-from adcompiler.holdings import Holdings, holdings, holds_arrays, may_be_array
+from adcompiler.holdings import Holdings, holdings, holds_arrays
 from adcompiler.lastuse import let_go_in_forward
 from adcompiler.lattice import Inert, numeric
 from adcompiler.liveness import drop
@@ -91,24 +91,14 @@ def forward_block(pair: Pair, release: Release) -> ir.Block:
 
 
 def _own(pair: Pair) -> Holdings:
-    """What the forward of a single use may let go of: temporaries, and arrays that only the user's variables hold."""
+    """What the forward of a single use may let go of: temporaries.
+
+    The user's variables live as long as in a plain run: identities and weak references could tell.
+    """
     function = pair.spec.function
     named = function.locals | function.cells | frozenset(pair.params) | {pair.run}
-    seen = frozenset() if _looks_at_frames(pair) else function.locals - function.cells - frozenset(pair.params)
     found = holdings(pair)
-    temporary = {n for n, kind in found.items() if n not in named and numeric(kind) is not None}
-    deleted = {n for s in ir.statements(pair.forward) if isinstance(s, ir.Delete) for n in s.names}
-    user = {n for n in seen - deleted if may_be_array(found.get(n))}
-    return {n: kind if n in temporary or n in user else Inert() for n, kind in found.items()}
-
-
-def _looks_at_frames(pair: Pair) -> bool:
-    """Whether a function may read its variables in another way than by name."""
-    every = (e for s in ir.statements(pair.forward) for top in ir.expressions(s) for e in ir.walk(top))
-    names = {e.id for e in every if isinstance(e, ir.Global)}
-    return bool(names & {"locals", "vars", "eval", "exec", "dir"}) or any(
-        isinstance(s, ir.Opaque) for s in ir.statements(pair.forward)
-    )
+    return {n: kind if n not in named and numeric(kind) is not None else Inert() for n, kind in found.items()}
 
 
 def _filling(block: ir.Block, record: str, saved: ir.Expr) -> ir.Block:
@@ -153,13 +143,16 @@ def _resolved_once(block: ir.Block) -> ir.Block:
 
 
 def recycled(pair: Pair, forward: ir.Block, release: Release) -> ir.Block:
-    """The forward of a pair with results in the place of temporaries that are not needed any more."""
+    """The forward of a pair with results in the place of temporaries that are not needed any more.
+
+    The user's variables get new arrays, as in a plain run.
+    """
     function = pair.spec.function
     if not release.reuses:
         return forward
-    keep = function.locals | function.cells | frozenset(pair.params) | frozenset(pair.saved)
+    named = function.locals | function.cells | frozenset(pair.params)
     words = replace(words_of(pair, release), exact=True)
-    return recycle(forward, words, frozenset(pair.params), keep)
+    return recycle(forward, words, named, frozenset(pair.saved))
 
 
 # --- backward ---------------------------------------------------------------------------------------------

@@ -136,7 +136,7 @@ def _fits(x: Any, y: Any) -> bool:
     if y is None or y is x or type(y) in (float, int, bool):
         pass
     elif isinstance(y, np.generic) or type(y) is type(x):
-        if not (y.shape == x.shape or _spreads(y.shape, x.shape)) or np.promote_types(x.dtype, y.dtype) != x.dtype:
+        if np.promote_types(x.dtype, y.dtype) != x.dtype or not _is_laid_out(x, y):
             return False
     elif not (type(y) is complex and x.dtype.kind == "c"):
         return False
@@ -148,10 +148,24 @@ def _fits(x: Any, y: Any) -> bool:
 def _is_buffer(x: Any) -> bool:
     """Whether a value is an array of floats that has memory of its own."""
     if type(x) is np.ndarray:
-        return x.base is None and x.dtype.kind in "fc" and x.flags.owndata and x.flags.writeable
-    if memory_of(x) is None or x.dtype.kind not in "fc":
+        return x.ndim > 0 and x.base is None and x.dtype.kind in "fc" and x.flags.owndata and x.flags.writeable
+    if memory_of(x) is None or x.ndim == 0 or x.dtype.kind not in "fc":
         return False
     return not _is_shared(x)
+
+
+def _is_laid_out(x: Any, y: Any) -> bool:
+    """Whether the result of an operation on two operands has the shape of `x`, and its order in memory."""
+    if y.ndim == 0:
+        return True
+    if _is_ordered(x, "c_contiguous"):
+        return _is_ordered(y, "c_contiguous") and (y.shape == x.shape or _spreads(y.shape, x.shape))
+    return y.shape == x.shape and _is_ordered(x, "f_contiguous") and _is_ordered(y, "f_contiguous")
+
+
+def _is_ordered(x: Any, order: str) -> bool:
+    """Whether the elements of an array lie one behind the other; arrays without flags are in C order."""
+    return bool(getattr(getattr(x, "flags", None), order, order == "c_contiguous"))
 
 
 def _spreads(part: tuple[int, ...], whole: tuple[int, ...]) -> bool:
