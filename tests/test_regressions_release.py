@@ -68,14 +68,15 @@ def in_place_of_itself(x):
 watched = []
 
 
-@non_differentiable
 def watch(x):
     watched[:] = [weakref.ref(x)]
 
 
-@non_differentiable
 def is_alive():
     return watched[0]() is not None
+
+
+non_differentiable(watch, is_alive)
 
 
 def by_weak_reference(x):
