@@ -63,6 +63,7 @@ def _binds(stmt: Any) -> Live:
 class _Analysis:
     def __init__(self) -> None:
         self.found = Lifetimes()
+        self.reads: dict[int, Live] = {}  # of statements; those in loops are looked at several times
         self.loops: list[tuple[Live, Live]] = []  # what is read after `break` and after `continue`
         self.caught: list[Live] = [NONE]  # what is read where an exception, or a `return`, may go from here
 
@@ -82,8 +83,15 @@ class _Analysis:
         self.found.enters[key] = live | self.found.enters.get(key, NONE)
         return live
 
+    def read(self, stmt: Any) -> Live:
+        """What a statement reads, found once."""
+        reads = self.reads.get(id(stmt))
+        if reads is None:
+            reads = self.reads[id(stmt)] = reads_of(stmt)
+        return reads
+
     def statement(self, stmt: Any, after: Live) -> Live:
-        reads = reads_of(stmt)
+        reads = self.read(stmt)
         match stmt:
             case ir.Return():
                 return reads | self.caught[-1]
