@@ -1,5 +1,7 @@
 """Arguments of the differentiated function that it writes, opaque rules beside writes, and generators."""
 
+from typing import NamedTuple
+
 import numpy as np
 import pytest
 
@@ -287,3 +289,33 @@ def by_a_generator(x):
 def test_generators_that_write():
     """A generator that writes between its yields is refused."""
     check_refused(MutationError, by_a_generator, X, at=partial_sums)
+
+
+# Named tuples
+
+
+class Two(NamedTuple):
+    """Two fields."""
+
+    v: object
+    w: object
+
+
+def replaced_field(x, s, n):
+    n.v[0] = s
+    e = n._replace(w=s)
+    return n.v * e.w * x
+
+
+def rebound_argument(x, s, n):
+    n.v[0] = s
+    m = n
+    n = Two(x * 2.0, s)
+    n.v[1] = s * s
+    return n.v * m.v * x * m.w
+
+
+@programs(replaced_field, rebound_argument)
+def test_arrays_in_named_tuples(program):
+    """An array in a named tuple that is an argument may be written into, and the tuple taken apart."""
+    check_writes(program, X, 2.0, Two(np.array([0.5, 0.6, 0.7]), 1.5))
