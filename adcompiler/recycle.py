@@ -251,15 +251,21 @@ class _Recycler:
         found = operation(value, self.words)
         assert found is not None
         placed = ir.Call(ir.Attr(NP, found[0].__name__), found[1], (("out", _place(dead, names)),))
-        if stmt.target in self.keep or not self.is_passing(stmt.target, rest):
+        if stmt.target in self.keep or not self.is_passing(stmt.target, rest, dead[0]):
             return replace(new, value=placed)
         renamed[stmt.target] = ir.Name(dead[0])
         return replace(new, target=dead[0], value=placed)
 
-    def is_passing(self, name: str, rest: ir.Block) -> bool:
-        """Whether a temporary is read once, by a statement of the same block."""
-        here = sum(name in ir.reads(e) for s in rest if not ir.blocks(s) for e in ir.expressions(s))
-        return here == 1 and self.counts[name] == 1
+    def is_passing(self, name: str, rest: ir.Block, place: str) -> bool:
+        """Whether a temporary is read once, by a statement of the same block, and `place` is not bound before that."""
+        if self.counts[name] != 1:
+            return False
+        for stmt in rest:
+            if not ir.blocks(stmt) and any(name in ir.reads(e) for e in ir.expressions(stmt)):
+                return True
+            if place in ir.bound(stmt):
+                return False
+        return False
 
 
 def _summed(value: ir.Expr, live: Live, reuses: bool) -> ir.Expr | None:

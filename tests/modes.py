@@ -4,7 +4,7 @@ import functools
 import types
 from unittest import mock
 
-from adcompiler import api
+from adcompiler import api, release_mode
 from adcompiler.variants import Variants
 
 
@@ -25,3 +25,18 @@ def pullback_not_inlined(f, *args, **kwargs):
 def variants_of(f):
     """The variants of the first transform that was made of a function."""
     return next(iter(api.store_of(f).values()))
+
+
+def pullback_reusing(f, *args, **kwargs):
+    """`pullback` for single use, with results in the place of arrays of any size that are not needed any more."""
+    with release_mode("reuse", above=0):
+        return api.pullback(f, *args, single_use=True, **kwargs)
+
+
+def pullback_poisoned(f, *args, **kwargs):
+    """`pullback` for single use, with NaN in what it would free."""
+    with release_mode("poison"):
+        return api.pullback(f, *args, single_use=True, **kwargs)
+
+
+ONCE = (pullback_reusing, pullback_poisoned)  # what they give may be called once
