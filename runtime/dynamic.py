@@ -359,7 +359,7 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
     def forward(*args: Any, **kwargs: Any) -> Any:
         for rule in rules[rules.index(first_that_takes(rules, args, kwargs)) :]:
             given = in_arrays(rule, key, _values(args, kwargs))
-            positional, named = given[: len(args)], dict(zip(kwargs, given[len(args) :], strict=True))
+            positional, named = _as_taken(key, given[: len(args)]), dict(zip(kwargs, given[len(args) :], strict=True))
             try:
                 bound = rule.signature.bind(*positional, **named)
             except TypeError as error:
@@ -392,6 +392,13 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
     found = Resolved(forward, backward, ruled=True, builtin=all(rule.builtin for rule in rules), result=result)
     found.foreign = not all(is_domain(a) or is_plain_container(a) or a is None for a in (*args, *kwargs.values()))
     return found
+
+
+def _as_taken(key: Any, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The operands of a ufunc, which makes Python's numbers NumPy's; its rule may be that of an operator, too."""
+    if isinstance(key, np.ufunc) and all(type(a) in (float, int, complex) for a in args):
+        return tuple(np.asarray(a)[()] for a in args)
+    return args
 
 
 def _values(args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:

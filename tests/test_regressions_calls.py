@@ -195,6 +195,20 @@ def test_callees_chosen_at_run_time(program, c):
     accepted_or_refused(program, 0.7, c)
 
 
+def called_with_numbers(f, x, y):
+    return f(x, y)
+
+
+@pytest.mark.parametrize("f", [np.add, np.subtract, np.multiply, np.divide, np.power, np.remainder], ids=repr)
+def test_ufuncs_of_numbers_give_numbers_of_numpy(f):
+    """A ufunc that is an argument makes Python's floats NumPy's, and divides by zero as NumPy does."""
+    value, back = pullback(called_with_numbers, f, 0.7, 0.3)
+    assert (type(f(0.7, 0.3)), f(0.7, 0.3)) == (type(value), value)
+    assert (float, float) == tuple(map(type, back(1.0)[1:]))
+    with np.errstate(divide="ignore"):
+        assert np.inf == pullback(called_with_numbers, np.divide, 0.7, 0.0)[0]
+
+
 def one_of_two_closures(x, c):
     k = 1.0
     if c > 0:
