@@ -168,7 +168,7 @@ class Shadowing(Cotangents):
         return any(numeric(k) is not None and not is_real(k) for k in kinds)
 
     def held_arrays(self, name: str, after: bool = False) -> ir.Expr:
-        """What a value holds now, and where the arrays in it lie; at the end of the reverse, of a parameter as given."""
+        """What a value holds now, and where the arrays in it lie; of a parameter, at the end, as it was given."""
         call = ir.Call(HOLD_ARRAYS, (ir.Name(name),))
         if not self.saver.frames:
             self.regions[0].saved[name] = None

@@ -71,8 +71,10 @@ def free(x: Any) -> bool:
 
 
 def poison(x: Any) -> None:
-    """Fill an array that would be freed with NaN, and keep its memory from being used again for a while."""
-    if getattr(x, "ndim", 0) > 0 and x.dtype.kind in "fc" and getattr(x.flags, "writeable", True):
+    """Fill the memory of an array that would be freed with NaN, and keep it from being used again for a while."""
+    while x is not None and type(getattr(x, "base", None)) is type(x):
+        x = x.base  # a cotangent that was spread over a shape is a view that cannot be written
+    if getattr(x, "ndim", 0) > 0 and x.dtype.kind in "fc":
         x[...] = np.nan
         _quarantine.append(x)
         counts["poisoned"] += 1
@@ -146,10 +148,14 @@ def _fits(x: Any, y: Any) -> bool:
 
 
 def _is_buffer(x: Any) -> bool:
-    """Whether a value is an array of floats that has memory of its own."""
+    """Whether a value is an array of floats that has memory of its own.
+
+    Of NumPy's 0-d arrays a new result would be a number, of those in another byte order one in the machine's.
+    """
     if type(x) is np.ndarray:
-        return x.ndim > 0 and x.base is None and x.dtype.kind in "fc" and x.flags.owndata and x.flags.writeable
-    if memory_of(x) is None or x.ndim == 0 or x.dtype.kind not in "fc":
+        own = x.base is None and x.flags.owndata and x.flags.writeable
+        return own and x.ndim > 0 and x.dtype.kind in "fc" and x.dtype.isnative
+    if memory_of(x) is None or x.dtype.kind not in "fc":
         return False
     return not _is_shared(x)
 
