@@ -4,6 +4,7 @@ Each case of this folder becomes a function of one line, in two forms: with ever
 literals in the text, where the compiler may use that they are constants.
 """
 
+import copy
 import itertools
 import linecache
 import operator
@@ -22,6 +23,7 @@ from adcompiler.runtime.project import materialize, project
 from adcompiler.runtime.tangents import unthunk
 from adcompiler.runtime.walk import entries, part
 from adcompiler.vectors import close, has_tangent, random_like
+from tests.modes import ONCE
 from tests.rules.test_complete import cases
 
 BINARY = {
@@ -46,6 +48,7 @@ class Written:
     literal: bool
     values: dict = field(default_factory=dict)
     origins: dict = field(default_factory=dict)
+    between: object = None  # the call between operations whose results nobody else has
     names: dict = field(default_factory=lambda: {"np": np, "inf": np.inf, "nan": np.nan, "array": np.array})
 
     def text(self, value, origin):
@@ -101,11 +104,18 @@ def write(case, rule, literal):
     parameters = ", ".join(written.values)
     plain = f"def plain({parameters}):\n    return {call}\n"
     text = f"{plain}\n\ndef total({parameters}):\n    return np.sum(np.real({call}))\n"
+    own = "".join(f"    {name} = 1 * {name}\n" for name, value in written.values.items() if is_array_of_floats(value))
+    text += f"\n\ndef between({parameters}):\n{own}    return 1 * ({call})\n"
     file = f"<one line {next(numbers)}: {call}>"
     linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
     names = written.names
     exec(compile(text, file, "exec"), names)
+    written.between = names["between"]
     return names["plain"], names["total"], written
+
+
+def is_array_of_floats(value):
+    return type(value) is np.ndarray and value.dtype.kind in "fc"
 
 
 def called(found, y_bar):
@@ -166,11 +176,17 @@ def has_text(case):
     return any(rule_text(rule) is not None for rule in lookup(case.key))
 
 
+def on_arrays(case):
+    """Whether a call takes an array of floats and gives one, or a number."""
+    return any(map(is_array_of_floats, case.inputs()[0])) and numeric(value(case))
+
+
 CASES = [case for case in cases() if case.key is not np.ndarray.flat]
 INLINED = [case for case in CASES if has_text(case)]
 CALLED = list(few((case for case in CASES if not has_text(case)), 3))
 WRITTEN_OUT = [(case, literal) for case in INLINED for literal in (False, True) if not literal or has_literals(case)]
 FORMS = WRITTEN_OUT + [(case, False) for case in CALLED]
+ONE_EACH = list(few((case for case in CASES if on_arrays(case)), 1))
 
 
 @pytest.mark.parametrize(("case", "literal"), FORMS, ids=label)
@@ -205,6 +221,23 @@ def test_gradient(case, literal):
     wanted = expected(written, bars)
     for i, grad in zip(active, grads, strict=True):
         assert close(materialize(grad, values[i]), wanted[i], 1e-12), (grad, wanted[i])
+
+
+@pytest.mark.parametrize("case", ONE_EACH, ids=str)
+def test_memory_is_given_back(case):
+    """The same where operands and value are temporary, and what is not needed any more is written into."""
+    call = applied_to(case)
+    _, _, written = write(case, call.rule, literal=False)
+    values = list(written.values.values())
+    y_bar, bars = called(call, lambda y: random_like(y, np.random.default_rng(5)))
+    wanted = expected(written, bars)
+    for make in ONCE:
+        given = copy.deepcopy(y_bar)
+        _, back = make(written.between, *values)
+        grads = back(given)
+        assert close(given, y_bar, 0)
+        for x, actual, bar in zip(values, grads, wanted, strict=True):
+            assert close(materialize(actual, x), bar, 1e-12), (make, actual, bar)
 
 
 @pytest.mark.parametrize("case", INLINED, ids=str)
