@@ -21,6 +21,7 @@ from adcompiler.runtime.domain import unwrapped
 from adcompiler.runtime.marks import hook, stop_gradient
 from adcompiler.runtime.members import member
 from adcompiler.runtime.missing import without_rule
+from adcompiler.runtime.release import current
 from adcompiler.variants import shown
 
 
@@ -97,6 +98,8 @@ class Transformed(Wrapper):
         function = variants.function
         if function.__code__ is not variants.code or function.__defaults__ is not variants.defaults:
             variants.renew()
+        if variants.single_use and current() is not variants.release:
+            variants.switch(current())
         try:
             return variants.first(*args, **kwargs)
         except Exception as error:
