@@ -27,10 +27,13 @@ _quarantine: collections.deque[Any] = collections.deque(maxlen=256)
 # --- whose memory it is -----------------------------------------------------------------------------------
 
 
-def memory_of(x: Any) -> Any:
-    """The object that holds the memory of a device array, which all its views have in common; None if there is none."""
+def pooled(x: Any) -> Any:
+    """The memory of a device array, if it is from a pool, to which it can be returned; else None.
+
+    (CuPy: all views have the memory in common. Memory without a pool may be somebody else's, of another library.)
+    """
     memory = getattr(getattr(x, "data", None), "mem", None)
-    return getattr(x, "buf", None) if memory is None else memory
+    return memory if hasattr(memory, "free") else None
 
 
 def _is_shared(x: Any) -> bool:
@@ -38,11 +41,7 @@ def _is_shared(x: Any) -> bool:
 
     (CuPy: a view holds the memory, or the same pointer to it, and has a base.)
     """
-    if getattr(x, "base", None) is not None:
-        return True
-    if hasattr(x, "data"):
-        return getrefcount(x.data) > 2 or getrefcount(x.data.mem) > 2
-    return getrefcount(x.buf) > 2
+    return x.base is not None or getrefcount(x.data) > 2 or getrefcount(x.data.mem) > 2
 
 
 # --- free and poison --------------------------------------------------------------------------------------
@@ -53,18 +52,13 @@ def free(x: Any) -> bool:
 
     Arrays of NumPy are left alone: their memory has no pool, and goes when the last reference does.
     """
-    if type(x) is np.ndarray:
-        return False
-    give_back = getattr(memory_of(x), "free", None)
-    if give_back is None:
-        give_back = getattr(x, "free", None)
-    if give_back is None or x.nbytes < current().above:
+    if type(x) is np.ndarray or pooled(x) is None or x.nbytes < current().above:
         return False
     if _is_shared(x):
         counts["shared"] += 1
         return False
     size = x.nbytes
-    give_back()
+    x.data.mem.free()
     counts["released"] += 1
     counts["bytes"] += size
     return True
@@ -155,9 +149,7 @@ def _is_buffer(x: Any) -> bool:
     if type(x) is np.ndarray:
         own = x.base is None and x.flags.owndata and x.flags.writeable
         return own and x.ndim > 0 and x.dtype.kind in "fc" and x.dtype.isnative
-    if memory_of(x) is None or x.dtype.kind not in "fc":
-        return False
-    return not _is_shared(x)
+    return pooled(x) is not None and x.dtype.kind in "fc" and not _is_shared(x)
 
 
 def _is_laid_out(x: Any, y: Any) -> bool:
@@ -197,4 +189,4 @@ def _references() -> tuple[int, int, int, int]:
 _ONCE, _BESIDE, _TWICE, _PASSED = _references()
 
 
-__all__ = ["add_into", "free", "memory_of", "poison", "reuse", "reuse_either", "scatter_into"]
+__all__ = ["add_into", "free", "poison", "pooled", "reuse", "reuse_either", "scatter_into"]
