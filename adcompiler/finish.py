@@ -29,7 +29,7 @@ from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.bars import Bars, Tracked
 from adcompiler.runtime.held import hold, hold_arrays
 from adcompiler.runtime.project import detach, materialize, project
-from adcompiler.runtime.release import current, using
+from adcompiler.runtime.release import current, current_stream, using
 from adcompiler.runtime.resolved import is_caller
 from adcompiler.runtime.tangents import accumulate
 from adcompiler.runtime.walk import check_cotangent, is_array
@@ -153,6 +153,7 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
         kept: list[Any] = [saved]
         del saved
         release = current()
+        stream = current_stream() if single_use and release.frees else None
 
         def make_back(start: int, stop: int) -> Callable[[Any], tuple[Any, ...]]:
             return remembered(lambda ct: back(ct)[start:stop], Kept(plan, kept, arguments, value))  # type: ignore[no-any-return]
@@ -164,7 +165,7 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
             seed = project(ct, value)
             record = kept.pop() if single_use else kept[0]
             try:
-                with using(release):
+                with using(release, stream):
                     cts = backward(record, seed) if seed is not None and active else (None,) * len(active)
             except Exception as error:
                 raise shown(error)  # noqa: B904  it is the same exception

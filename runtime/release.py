@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import functools
 import itertools
 import os
+import sys
+import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -109,12 +112,42 @@ def _set(release: Release) -> Iterator[None]:
         _current.reset(token)
 
 
+# --- streams ----------------------------------------------------------------------------------------------
+
+Stream = tuple[int, int, int] | None
+
+
+def current_stream() -> Stream:
+    """What CuPy computes on now: a stream of a device; None where there is no CuPy, or no device.
+
+    The default stream of a thread has the same number in every thread, which is therefore a part of it.
+    """
+    cupy = sys.modules.get("cupy")
+    if cupy is None or not _has_device(cupy):
+        return None
+    return threading.get_ident(), cupy.cuda.runtime.getDevice(), cupy.cuda.get_current_stream().ptr
+
+
+@functools.cache
+def _has_device(cupy: Any) -> bool:
+    return bool(cupy.cuda.is_available())
+
+
 _NOTHING = contextlib.nullcontext()
 
 
-def using(release: Release) -> contextlib.AbstractContextManager[None]:
-    """A `with` in which a release mode holds: that in which a pullback was made."""
+def using(release: Release, stream: Stream = None) -> contextlib.AbstractContextManager[None]:
+    """A `with` in which a release mode holds: that in which a pullback was made, whose forward ran on `stream`.
+
+    On another stream nothing is freed or reused: the memory belongs to the first one, which might take it again while
+    the second one still computes with it.
+    """
+    if stream is not None and stream != current_stream():
+        release = replace(release, above=sys.maxsize)
     return _NOTHING if current() is release else _set(release)
+
+
+# --- counts -----------------------------------------------------------------------------------------------
 
 
 class ReleaseStats(NamedTuple):
@@ -148,6 +181,7 @@ __all__ = [
     "ReleaseStats",
     "counts",
     "current",
+    "current_stream",
     "release_mode",
     "release_stats",
     "using",
