@@ -5,7 +5,8 @@
 #                 On a machine with a GPU: pytest -m gpu
 # make bench-rules  how much longer value and pullback take than the value alone, for every rule (ONLY=fft: for some)
 # make bench-memory  what the pullback of a stencil written in place keeps, beside one written by hand
-# make bench-release  how much memory the gradient of a network needs at most, on a device and on NumPy
+# make bench-release  how much memory the gradient of a network needs at most, on the double of a device and on NumPy
+#                 (ON=cupy: on the real CuPy in host memory, after make test-cupy; ON=gpu: on a GPU)
 # make lint    check style and types
 # make format  lay out the code
 # make clean   remove what the others made
@@ -40,7 +41,7 @@ bench-memory: $(READY)
 	$(BIN)/python benchmarks/memory.py
 
 bench-release: $(READY)
-	$(BIN)/python benchmarks/release.py
+	$(BIN)/python benchmarks/release.py $(ON)
 
 # mypy does not know that rules/ and runtime/ are inside the package: it is shown a folder of links where they are.
 lint: $(READY)

@@ -1,11 +1,12 @@
 """How much memory the gradient of a network needs at most: forward and backward, above the inputs.
 
-    make bench-release
+    make bench-release             (ON=cupy: on CuPy's own arrays, in host memory; ON=gpu: on a device)
 
 A network of six layers `tanh(h @ W + b)` with a squared loss, in single precision. The unit is one activation, which is
 1 MiB; the gradients alone are 2.51 of these. It is measured on the arrays of `tests/device`, whose pool counts every
-byte, and on those of NumPy by `tracemalloc`. Of pullbacks written by hand, one that drops what is dead needs 8.0
-forward and 8.0 backward; one that drops nothing 20.0 and 21.5; one that writes into dead buffers 8.0 and 7.25.
+byte, on those of NumPy by `tracemalloc`, and on those of CuPy by a hook of its pool. Of pullbacks written by hand, one
+that drops what is dead needs 8.0 forward and 8.0 backward; one that drops nothing 20.0 and 21.5; one that writes into
+dead buffers 8.0 and 7.25.
 
 For each program and each of `MODES`: the peak of the forward, what is kept for the backward, the peak of the backward,
 and what remains when it is done and the pullback is still there.
@@ -28,8 +29,8 @@ sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from tests import device
 
-B, D, L = 1024, 256, 6
-UNIT = B * D * 4
+L = 6
+SIZE = 1024, 256  # of the batch, and of a layer
 
 
 def unrolled(x, t, W1, b1, W2, b2, W3, b3, W4, b4, W5, b5, W6, b6):
@@ -109,11 +110,12 @@ MODES: dict[str, tuple[dict[str, Any], Callable[[], contextlib.AbstractContextMa
 }
 
 
-def inputs() -> tuple[Any, ...]:
+def inputs(size: tuple[int, int] = SIZE) -> tuple[Any, ...]:
     """The input, the targets and the parameters, always the same numbers."""
     rng = np.random.default_rng(0)
-    x, t = (rng.standard_normal((B, D)).astype("f") for _ in range(2))
-    layers = [((rng.standard_normal((D, D)) / 16).astype("f"), np.zeros(D, "f")) for _ in range(L)]
+    x, t = (rng.standard_normal(size).astype("f") for _ in range(2))
+    width = size[1]
+    layers = [((rng.standard_normal((width, width)) / width**0.5).astype("f"), np.zeros(width, "f")) for _ in range(L)]
     return x, t, layers
 
 
@@ -138,6 +140,65 @@ class Device:
         """Count the peak from here on."""
         device.pool.reset_peak()
 
+    @contextlib.contextmanager
+    def counted(self) -> Iterator[None]:
+        """Break up no reference cycles."""
+        with no_collector():
+            yield
+
+
+class CuPy:
+    """The memory of CuPy's pool, as its hook sees it."""
+
+    def __init__(self) -> None:
+        import cupy
+
+        class Meter(cupy.cuda.MemoryHook):  # type: ignore[misc]
+            """Counts what is taken and given back."""
+
+            name = "meter"
+
+            def start(self) -> None:
+                """Count from here on: what was counted before may have been given back unseen."""
+                self.sizes: dict[int, int] = {}
+                self.used = self.peak = 0
+
+            def malloc_postprocess(self, pmem_id: int, mem_size: int, **_: Any) -> None:
+                self.sizes[pmem_id] = mem_size
+                self.used += mem_size
+                self.peak = max(self.peak, self.used)
+
+            def free_postprocess(self, pmem_id: int, **_: Any) -> None:
+                self.used -= self.sizes.pop(pmem_id, 0)
+
+        self.cupy = cupy
+        self.meter = Meter()
+
+    def arrays(self, value: Any) -> Any:
+        """`value` with arrays of CuPy."""
+        if isinstance(value, (tuple, list)):
+            return type(value)(map(self.arrays, value))
+        return self.cupy.array(value)
+
+    def used(self) -> int:
+        """The bytes that are out now."""
+        return self.meter.used
+
+    def peak(self) -> int:
+        """The highest number of bytes since the last `reset`."""
+        return self.meter.peak
+
+    def reset(self) -> None:
+        """Count the peak from here on."""
+        self.meter.peak = self.meter.used
+
+    @contextlib.contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count what the pool gives from here on, and break up no reference cycles."""
+        self.meter.start()
+        with no_collector(), self.meter:
+            yield
+
 
 class Host:
     """The memory of NumPy, as `tracemalloc` sees it."""
@@ -160,33 +221,44 @@ class Host:
         """Count the peak from here on."""
         tracemalloc.reset_peak()
 
+    @contextlib.contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count what is made from here on, and break up no reference cycles."""
+        with no_collector():
+            tracemalloc.start()
+            try:
+                yield
+            finally:
+                tracemalloc.stop()
+
 
 @contextlib.contextmanager
-def traced() -> Iterator[None]:
-    """Count the memory of NumPy, and break up no reference cycles."""
+def no_collector() -> Iterator[None]:
+    """Break up no reference cycles."""
     gc.collect()
     gc.disable()
-    tracemalloc.start()
     try:
         yield
     finally:
-        tracemalloc.stop()
         gc.enable()
 
 
-def measured(memory: Any, program: str, mode: str) -> tuple[float, float, float, float]:
+MEMORIES: dict[str, Callable[[], Any]] = {"device": Device, "numpy": Host, "cupy": CuPy, "gpu": CuPy}
+
+
+def measured(memory: Any, program: str, mode: str, size: tuple[int, int] = SIZE) -> tuple[float, float, float, float]:
     """The peak of the forward, what it keeps, the peak of the backward, and what remains, in activations."""
     f, arguments = PROGRAMS[program]
     how, context = MODES[mode]
     make = functools.partial(pullback, differentiable(f, nondiff=("t",)), **how)
     with context():
-        given = arguments(*memory.arrays(inputs()))
+        given = arguments(*memory.arrays(inputs(size)))
         loss, back = make(*given)
         back(np.ones_like(loss))  # compiled before anything is counted
         del back
-        with traced() if isinstance(memory, Host) else contextlib.nullcontext():
+        with memory.counted():
             del given
-            given = arguments(*memory.arrays(inputs()))
+            given = arguments(*memory.arrays(inputs(size)))
             seed = np.ones_like(loss)
             base = memory.used()
             memory.reset()
@@ -196,18 +268,23 @@ def measured(memory: Any, program: str, mode: str) -> tuple[float, float, float,
             grads = back(seed)
             found = forward, kept, memory.peak() - base, memory.used() - base
             del grads, back, loss
-    return tuple(n / UNIT for n in found)  # type: ignore[return-value]
+    return tuple(n / (4 * size[0] * size[1]) for n in found)  # type: ignore[return-value]
 
 
-def main() -> None:
-    """Measure all, and print."""
+def main(*names: str) -> None:
+    """Measure all in the memories of these names, and print."""
+    if "cupy" in names:
+        from tests.hostcupy.install import install
+
+        install()
+    memories = {name: MEMORIES[name]() for name in names or ("device", "numpy")}
     print(f"{'':10} {'':12} {'':7} {'forward':>8} {'kept':>8} {'backward':>8} {'after':>8}")
     for program in PROGRAMS:
         for mode in MODES:
-            for name, memory in (("device", Device()), ("numpy", Host())):
+            for name, memory in memories.items():
                 row = measured(memory, program, mode)
                 print(f"{program:10} {mode:12} {name:7} " + " ".join(f"{n:8.2f}" for n in row))
 
 
 if __name__ == "__main__":
-    main()
+    main(*sys.argv[1:])

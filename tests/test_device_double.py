@@ -81,6 +81,13 @@ def test_views_share_memory():
     assert (x.copy().base, (x + x).base, x[[0, 1]].base) == (None, None, None)
 
 
+def test_broadcast_views_are_written_into():
+    """As in CuPy, where no array is read-only: the place of an element is that of all its copies."""
+    x = device.asarray(np.zeros(3))
+    np.broadcast_to(x, (2, 3))[1, 2] = 5.0
+    np.testing.assert_array_equal([0.0, 0.0, 5.0], x.get())
+
+
 def sole(x):
     """Whether the reference counts say that no other array has the memory of `x`."""
     return sys.getrefcount(x.data.mem) == 2 and sys.getrefcount(x.data) == 2 and x.base is None

@@ -200,6 +200,7 @@ def wrapped(found: Any, inputs: Iterable[Any], pointing: bool = False) -> Any:
 def _view(found: np.ndarray, x: DeviceArray, pointing: bool) -> DeviceArray:
     offset = _address(found) - _address(x._array)
     data = x._data + offset if pointing or offset else x._data
+    found.flags.writeable = True  # CuPy's broadcast views are
     return _made(found, data, x if x._base is None else x._base)
 
 
