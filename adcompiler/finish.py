@@ -153,7 +153,7 @@ def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
         kept: list[Any] = [saved]
         del saved
         release = current()
-        stream = current_stream() if single_use and release.frees else None
+        stream = current_stream() if single_use else None
 
         def make_back(start: int, stop: int) -> Callable[[Any], tuple[Any, ...]]:
             return remembered(lambda ct: back(ct)[start:stop], Kept(plan, kept, arguments, value))  # type: ignore[no-any-return]

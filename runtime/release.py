@@ -114,7 +114,7 @@ def _set(release: Release) -> Iterator[None]:
 
 # --- streams ----------------------------------------------------------------------------------------------
 
-Stream = tuple[int, int, int] | None
+Stream = tuple[int, int, Any] | None
 
 
 def current_stream() -> Stream:
@@ -125,7 +125,7 @@ def current_stream() -> Stream:
     cupy = sys.modules.get("cupy")
     if cupy is None or not _has_device(cupy):
         return None
-    return threading.get_ident(), cupy.cuda.runtime.getDevice(), cupy.cuda.get_current_stream().ptr
+    return threading.get_ident(), cupy.cuda.runtime.getDevice(), cupy.cuda.get_current_stream()
 
 
 @functools.cache
@@ -137,14 +137,26 @@ _NOTHING = contextlib.nullcontext()
 
 
 def using(release: Release, stream: Stream = None) -> contextlib.AbstractContextManager[None]:
-    """A `with` in which a release mode holds: that in which a pullback was made, whose forward ran on `stream`.
-
-    On another stream nothing is freed or reused: the memory belongs to the first one, which might take it again while
-    the second one still computes with it.
-    """
+    """A `with` in which a release mode holds: that in which a pullback was made, whose forward ran on `stream`."""
     if stream is not None and stream != current_stream():
-        release = replace(release, above=sys.maxsize)
+        return _elsewhere(release, stream[2])
     return _NOTHING if current() is release else _set(release)
+
+
+@contextlib.contextmanager
+def _elsewhere(release: Release, stream: Any) -> Iterator[None]:
+    """The same on another stream than that of the forward, to which the memory of the forward returns.
+
+    There it might be taken again while this stream still computes with it. So nothing is freed or reused meanwhile, and
+    the other stream goes on when this one has done what it was asked for; nobody else waits for that.
+    """
+    try:
+        with _set(replace(release, above=sys.maxsize)):
+            yield
+    finally:
+        now = current_stream()
+        if now is not None:
+            stream.wait_event(now[2].record())
 
 
 # --- counts -----------------------------------------------------------------------------------------------

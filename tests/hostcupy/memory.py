@@ -78,7 +78,10 @@ def _c_type(name: str) -> Any:
 
 
 class Host:
-    """The device in host memory. `waits` has an entry for each copy from it to the host, with the way there."""
+    """The device in host memory. `waits` has an entry for each copy from it to the host, with the way there.
+
+    `followed` has the streams that were told to go on after another one.
+    """
 
     def __init__(self, total: int = 1 << 34) -> None:
         self.total = total
@@ -86,6 +89,7 @@ class Host:
         self.in_use = 0
         self.launches = 0
         self.waits: list[traceback.StackSummary] = []
+        self.followed: list[int] = []
 
     def malloc(self, size: int, *_: Any) -> int:
         """The address of `size` new bytes, aligned as those of CUDA."""
@@ -179,10 +183,11 @@ def _streams(host: Host) -> dict[str, Callable[..., Any]]:
         "eventCreate",
         "eventCreateWithFlags",
     )
-    done = ("streamDestroy", "streamQuery", "streamWaitEvent", "eventDestroy", "eventRecord", "deviceSynchronize")
+    done = ("streamDestroy", "streamQuery", "eventDestroy", "eventRecord", "deviceSynchronize")
     return {
         **dict.fromkeys(makers, lambda *_: next(handles)),
         **dict.fromkeys((*done, "streamSynchronize", "eventSynchronize"), _nothing),
         **dict.fromkeys(("streamIsCapturing", "streamGetPriority", "eventQuery"), _zero),
+        "streamWaitEvent": lambda stream, *_: host.followed.append(stream),
         "eventElapsedTime": lambda start, stop: 0.0,
     }

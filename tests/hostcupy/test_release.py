@@ -12,6 +12,7 @@ from adcompiler import gradient, pullback, release_mode
 from adcompiler.runtime.release import current_stream
 from adcompiler.runtime.reuse import _quarantine
 from benchmarks.release import CuPy
+from tests.hostcupy.install import install
 from tests.release_checks import CHECKS, MODES, assert_equal, check_peak, check_program, counted, on_host, peaks, sample
 from tests.release_programs import PROGRAMS
 
@@ -179,6 +180,19 @@ def test_streams(memory, mode):
         assert given_back(memory, mode, stream, stream) > 0
         for other in {null, one, two} - {stream}:
             assert given_back(memory, mode, stream, other) == 0
+
+
+@pytest.mark.parametrize("mode", ["off", "drop", "reuse"])
+def test_the_stream_of_the_forward_goes_on_later(memory, mode, pytestconfig):
+    """It takes the memory again that it gets back: not before the other stream, which reads it, has gone on."""
+    if pytestconfig.option.markexpr == "gpu":
+        pytest.skip("counted in host memory; tests/gpu looks for races")
+    host = install()
+    one, two = cupy.cuda.Stream(), cupy.cuda.Stream()
+    for other, expected in ((two, [one.ptr]), (one, [])):
+        host.followed.clear()
+        given_back(memory, mode, one, other)
+        assert host.followed == expected
 
 
 @pytest.mark.parametrize("mode", ["free", "reuse"])
