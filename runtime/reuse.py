@@ -66,7 +66,7 @@ def free(x: Any) -> bool:
 
 def poison(x: Any) -> None:
     """Fill the memory of an array that would be freed with NaN, and keep it from being used again for a while."""
-    while x is not None and type(getattr(x, "base", None)) is type(x):
+    while type(getattr(x, "base", None)) is type(x):
         x = x.base  # a cotangent that was spread over a shape is a view that cannot be written
     if getattr(x, "ndim", 0) > 0 and x.dtype.kind in "fc":
         x[...] = np.nan

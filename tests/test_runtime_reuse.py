@@ -8,7 +8,7 @@ import pytest
 from adcompiler import release_mode, release_stats
 from adcompiler.runtime import accumulate
 from adcompiler.runtime.release import counts
-from adcompiler.runtime.reuse import add_into, free, memory_of, poison, reuse, reuse_either
+from adcompiler.runtime.reuse import add_into, free, poison, pooled, reuse, reuse_either
 
 
 class Subclass(np.ndarray):
@@ -276,7 +276,7 @@ def test_nothing_of_numpy_is_freed():
     """NumPy has no pool: its memory goes with the last reference."""
     x = made(10_000)
     with release_mode("free", 0):
-        assert (False, None) == (free(x), memory_of(x))
+        assert (False, None) == (free(x), pooled(x))
     np.testing.assert_array_equal(x, made(10_000))
     assert not free(1.5)
     assert not free(None)
