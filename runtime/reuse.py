@@ -64,9 +64,10 @@ def free(x: Any) -> bool:
     return True
 
 
-def poison(x: Any) -> None:
+def poison(array: Any) -> None:
     """Fill the memory of an array that would be freed with NaN, and keep it from being used again for a while."""
-    while type(getattr(x, "base", None)) is type(x):
+    x: Any = array
+    while type(getattr(x, "base", None)) is type(array):
         x = x.base  # a cotangent that was spread over a shape is a view that cannot be written
     if getattr(x, "ndim", 0) > 0 and x.dtype.kind in "fc":
         x[...] = np.nan
