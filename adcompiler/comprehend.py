@@ -26,6 +26,7 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.decide import trusted
+from adcompiler.lattice import Known, observe
 from adcompiler.normalise import YIELDS, Normaliser
 from adcompiler.renaming import rename
 from adcompiler.scope import bindings, loads, own_nodes
@@ -33,6 +34,7 @@ from adcompiler.scope import bindings, loads, own_nodes
 COMPREHENSIONS = (gast.ListComp, gast.SetComp, gast.DictComp, gast.GeneratorExp)
 # What takes all items of a generator expression before it does anything else with them.
 _TAKE_ALL = (sum, tuple, dict, math.prod, math.fsum, np.fromiter)
+_ABSENT = object()
 
 
 class Comprehender(Normaliser):
@@ -69,6 +71,20 @@ class Comprehender(Normaliser):
                 module = self.known(value)
                 return getattr(module, attr, None) if trusted(module) or module is itertools.chain else None
         return None
+
+    def is_constant(self, path: ir.Expr) -> bool:
+        """Whether a dotted path leads to a module, a class, a function or the like: no object, container or array."""
+        return isinstance(path, ir.Attr) and _is_constant(self._found(path))
+
+    def _found(self, path: ir.Expr) -> Any:
+        """What a path from a global on leads to through modules and classes; `_ABSENT` if through anything else."""
+        match path:
+            case ir.Global(name) if name not in self.scope.outer:
+                return self.globals.get(name, getattr(builtins, name, _ABSENT))
+            case ir.Attr(value, name):
+                owner = self._found(value)
+                return getattr(owner, name, _ABSENT) if _is_constant(owner) else _ABSENT
+        return _ABSENT
 
     # --- comprehensions ---------------------------------------------------------------------------------
 
@@ -249,6 +265,10 @@ class Comprehender(Normaliser):
             for n in nodes
         ]
         return super().operands(taken)
+
+
+def _is_constant(value: Any) -> bool:
+    return value is not _ABSENT and isinstance(observe(value, ()), Known)
 
 
 def as_list(node: Any) -> Any:

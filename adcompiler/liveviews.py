@@ -112,6 +112,8 @@ def _keeps(stmt: Any, name: str) -> bool:
     """Whether a statement gives a view to somebody who may use it later."""
     if isinstance(stmt, ir.For | ir.If | ir.While | ir.Return):
         return False
+    if isinstance(stmt, ir.Unpack) and isinstance(stmt.value, ir.Name):
+        return False  # all items are taken there
     value = getattr(stmt, "value", None)
     return not isinstance(value, ir.Apply) or isinstance(value.callee, Build | Make | PlaceCall | Dynamic | Spread)
 

@@ -250,9 +250,11 @@ class MoveResolver(PlaceResolver):
     def view(self, expr: ir.Call, item: Kind | None) -> Resolved:
         """`d.values()` and `d.items()`; where containers are written into, a list of what is in them now."""
         whole = ir.Call(ir.Static(list, "list"), (expr,))
-        if isinstance(self.stmt, ir.Assign) and self.stmt.target not in self.spec.function.locals:
+        value, kind = self.move(whole, self.sequence(list, None, item), view=expr)
+        listed = isinstance(value, ir.Apply) and isinstance(value.callee, Move)
+        if listed and isinstance(self.stmt, ir.Assign) and self.stmt.target not in self.spec.function.locals:
             self.views[self.stmt.target] = expr
-        return self.move(whole, self.sequence(list, None, item), view=expr)
+        return value, kind
 
     def on_containers(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
         """`list(x)`, `tuple(x)`, `dict(x)`, and what `sorted`, `min` and `max` become; None if it is none of these."""

@@ -285,15 +285,15 @@ class Normaliser:
         return ir.Attr(self._path(node.value), node.attr)
 
     def _path(self, node: gast.AST) -> ir.Expr:
-        """The object of an attribute: a dotted path from a global stays one expression (`np.linalg`)."""
+        """The object of an attribute: a dotted path to a module, class or function is one expression (`np.linalg`)."""
         if isinstance(node, gast.Attribute):
-            value = self._path(node.value)
-            attribute = ir.Attr(value, node.attr)
-            root = value
-            while isinstance(root, ir.Attr):
-                root = root.value
-            return attribute if isinstance(root, ir.Global) else self.temp(attribute, node)
+            attribute = ir.Attr(self._path(node.value), node.attr)
+            return attribute if self.is_constant(attribute) else self.temp(attribute, node)
         return self.atom(node)
+
+    def is_constant(self, path: ir.Expr) -> bool:
+        """Whether a dotted path leads to what cannot be written into; `comprehend` knows."""
+        return False
 
     def value_Subscript(self, node: gast.Subscript) -> ir.Expr:
         value, index = self.subscript(node)
