@@ -136,7 +136,7 @@ class ActiveValues(HotMemory):
     def note_outside(self, kind: Any) -> None:
         """Note that something active is stored in a container or object that is not the program's own."""
         program = self.spec.program
-        outside = isinstance(kind, Observed) and getattr(kind.path[0], "form", "") in ("global", "cell")
+        outside = isinstance(kind, Observed) and getattr(kind.path[0], "form", "arg") != "arg"
         if outside and not program.outside_active:
             program.outside_active = True
             self.rounds.changed = True

@@ -23,6 +23,7 @@ from adcompiler.lattice import (
     Kind,
     Known,
     ListOf,
+    Namespace,
     Number,
     Stream,
     TupleOf,
@@ -147,7 +148,8 @@ class CallResolver(MarkResolver):
             return self.stream_method(expr, func, obj, kinds)
         if isinstance(obj, Inert):
             operands = self._operands(expr, expr.args)
-            if func.name in WRITERS and any(map(can_be_active, kinds)):
+            writer = func.name in WRITERS or ("ndarray", func.name) in WRITES
+            if writer and any(map(can_be_active, kinds)):
                 return self._kept(expr, operands, kinds, func.name)
             effect = InertCall("of an object without derivative", keeps=True)
             return self.text_method(expr, func, kinds) or self._effect(expr, effect, operands, kinds, func.name)
@@ -237,7 +239,8 @@ class CallResolver(MarkResolver):
                 UnsupportedSyntaxError, "vars() of an object", "It gives the fields away.", "Name the attributes."
             )
             return self.apply(expr, callee, expr.args, kinds, Unknown())
-        if isinstance(function, type) and (is_non_differentiable(function) or refusal(function)) is not None:
+        declared = is_non_differentiable(function) or refusal(function)
+        if isinstance(function, type) and function is not type and declared is not None:
             return self._keyed(expr, function, expr.args, kinds, name)
         found = (
             self.marked(expr, function, kinds)
@@ -348,6 +351,8 @@ class CallResolver(MarkResolver):
     def _inert_kind(self, declared: Any, expr: ir.Call, kinds: list[Any]) -> Kind:
         """The kind of the result of a function declared without derivative."""
         operands = {str(i): k for i, k in enumerate(kinds)}
+        if declared.key in (vars, globals):
+            return Namespace()
         if declared.kind == "tuple":
             return ListOf(
                 None, Int() if declared.key in (np.shape, np.broadcast_shapes) else IntArray(None, self.fresh)

@@ -184,6 +184,11 @@ class Inert(Kind):
 
 
 @dataclass(frozen=True, slots=True)
+class Namespace(Inert):
+    """The variables of a module, or the attributes of a class, as a dict: what it holds may be written into."""
+
+
+@dataclass(frozen=True, slots=True)
 class Foreign(Kind):
     """An object of a library's class without derivative, whose methods are those of the class: a random generator."""
 

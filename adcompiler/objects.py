@@ -7,6 +7,7 @@ whose class is not known are left to the run time.
 
 from __future__ import annotations
 
+import enum
 import functools
 import types
 from abc import abstractmethod
@@ -48,7 +49,7 @@ from adcompiler.runtime.members import (
     member_count,
     owner_of,
 )
-from adcompiler.spec import Root
+from adcompiler.spec import of_object
 
 
 class ObjectResolver(OperationResolver, FunctionResolver):
@@ -71,8 +72,11 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         if obj is not None and cls is not None:
             return self._attribute(expr, obj, cls)
         if isinstance(obj, Known) and has_plain_fields(type(obj.value)) and is_field(obj.value, expr.name):
-            path = (*_of_object(obj.value), ("attr", expr.name))
+            path = (*of_object(obj.value), ("attr", expr.name))
             return expr, self.program.source_kind(getattr(obj.value, expr.name), path)
+        getter = getattr(member(type(obj.value), expr.name), "fget", None) if isinstance(obj, Known) else None
+        if isinstance(obj, Known) and isinstance(obj.value, enum.Enum) and plain_function(getter) is not None:
+            return self._on(expr, plain_function(getter), (expr.value,))
         if isinstance(obj, Unknown):
             return self.apply(
                 expr, Dynamic(getattr), (expr.value, ir.Const(expr.name)), (obj, Known(expr.name)), Unknown()
@@ -102,7 +106,7 @@ class ObjectResolver(OperationResolver, FunctionResolver):
             None if isinstance(found, property) or is_cached(found) else plain_function(member(type(found), "__get__"))
         )
         if getter is not None:
-            held = (*_of_object(owner_of(cls, name)), ("attr", "__dict__"), ("item", name))
+            held = (*of_object(owner_of(cls, name)), ("attr", "__dict__"), ("item", name))
             self.program.note(held, Known(found), type(found))
             return self._on(expr, getter, (ir.Static(found, name), expr.value, ir.Static(cls, cls.__name__)))
         if is_cached(found) or (is_data_descriptor(found) and not isinstance(found, property)):
@@ -119,7 +123,7 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         if is_constant_of_class(found) and self.program.stores_attributes:
             return self._written_field(expr, obj, Unknown())
         if is_constant_of_class(found):
-            kind = self.program.source_kind(found, (*_of_object(cls), ("attr", name)))
+            kind = self.program.source_kind(found, (*of_object(cls), ("attr", name)))
             return self.apply(expr, InertCall("an attribute of the class"), (expr.value,), (obj,), kind)
         return self._refused_attribute(expr, obj, cls)
 
@@ -166,7 +170,7 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         if isinstance(obj, Observed):
             # What a class gets later (a property of the same name) would come before the field.
             cls = type(obj.value)
-            self.program.note((*_of_object(cls), ("members",)), Known(member_count(cls)), int)
+            self.program.note((*of_object(cls), ("members",)), Known(member_count(cls)), int)
             return self._observed_part(expr, obj, ("attr", name), key, getattr(obj.value, name))
         assert isinstance(obj, Instance)
         return self.apply(expr, Load(key), (expr.value,), (obj,), obj.items[obj.names.index(name)])
@@ -215,7 +219,7 @@ class ObjectResolver(OperationResolver, FunctionResolver):
     def _guard_class(self, cls: type, name: str, found: Any) -> None:
         """What a class defines must stay the same."""
         value = found.__func__ if isinstance(found, staticmethod | classmethod) else found
-        path = (*_of_object(cls), ("attr", name))
+        path = (*of_object(cls), ("attr", name))
         if isinstance(found, classmethod):
             path = (*path, ("attr", "__func__"))
         if not is_constant_of_class(found):
@@ -349,11 +353,6 @@ def sets_attribute(cls: type, name: str) -> bool:
 def _name_of(target: gast.Attribute) -> tuple[str | None, str]:
     """The variable and the attribute of a target `variable.attribute`."""
     return getattr(target.value, "id", None), target.attr
-
-
-def _of_object(value: Any) -> tuple[Any, ...]:
-    """The path of a class or object that is known by identity."""
-    return (Root("object", getattr(value, "__qualname__", type(value).__qualname__), value),)
 
 
 __all__ = ["ObjectResolver"]

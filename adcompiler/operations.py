@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import enum
 import itertools
 import operator
+import types
 from dataclasses import replace
 from typing import Any
 
@@ -27,6 +29,7 @@ from adcompiler.lattice import (
     Known,
     ListOf,
     MapOf,
+    Namespace,
     Number,
     Observed,
     Scalar,
@@ -45,7 +48,7 @@ from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime import changes, places
 from adcompiler.runtime.domain import array_member
 from adcompiler.shapeclasses import shapeless
-from adcompiler.spec import ANY, Path, Root
+from adcompiler.spec import ANY, Path, Root, of_object
 from adcompiler.textcalls import TextResolver
 from adcompiler.transfer import as_dict, broadcast_kind, result_kind
 
@@ -280,7 +283,8 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver, ArrayStores):
             return moved
         index_active = self._is_active_index(expr.index)
         if not can_be_active(obj) and not index_active:
-            return self.apply(expr, InertCall("no derivative"), (expr.value,), (obj,), Inert())
+            held = Unknown() if isinstance(obj, Namespace) else Inert()
+            return self.apply(expr, InertCall("no derivative"), (expr.value,), (obj,), held)
         if isinstance(obj, Unknown) or is_object(obj):
             return self.apply(expr, Dynamic(operator.getitem), (expr.value, expr.index), (obj, index), Unknown())
         callee = self.missing(
@@ -367,8 +371,8 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver, ArrayStores):
             return Unknown()
         member = getattr(obj.value, expr.name)
         path = self._static_path(expr)
-        if path is None and isinstance(obj.value, type):
-            path = (Root("object", obj.value.__qualname__, obj.value), ("attr", expr.name))
+        if path is None and isinstance(obj.value, type | types.ModuleType | types.FunctionType | enum.Enum):
+            path = (*of_object(obj.value), ("attr", expr.name))
         ufunc = isinstance(obj.value, np.ufunc) or is_cupy_function(obj.value)  # whose methods are made when read
         if path is None or trusted(obj.value) or obj.value is itertools.chain or ufunc:
             if isinstance(member, float | complex | np.inexact):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from dataclasses import replace
 from typing import Any
 
 import gast
@@ -27,6 +28,8 @@ from adcompiler.parse import parse
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import lookup
 from adcompiler.runtime.members import ABSENT, has_plain_fields, is_generated, member
+from adcompiler.sharing import is_outside
+from adcompiler.spec import of_object
 
 
 class OverloadResolver(ObjectResolver):
@@ -36,13 +39,16 @@ class OverloadResolver(ObjectResolver):
 
     def _on_objects(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
         """A call of a method of an object that is known, or of a builtin that asks about an object; else None."""
-        if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
-            return self._on(expr, function.__func__, (ir.Static(function.__self__, "owner"), *expr.args))
+        bound = self._by_bound_method(expr, function)
+        if bound is not None:
+            return bound
         if expr.kwargs or any(isinstance(a, ir.Star) for a in expr.args):
             return None
         if function is super:
             return self._super(expr, kinds)
         cls = class_of(kinds[0]) if kinds else None
+        if function is type and len(kinds) == 1 and isinstance(kinds[0], Unknown):
+            return self.apply(expr, InertCall("a class"), expr.args, kinds, Unknown())
         if cls is None:
             return None
         name = kinds[1].value if len(kinds) > 1 and isinstance(kinds[1], Known) else None
@@ -55,6 +61,21 @@ class OverloadResolver(ObjectResolver):
         if function is abs:
             return self._unary(expr, "__abs__", kinds[0], cls)
         return None
+
+    def _by_bound_method(self, expr: ir.Call, function: Any) -> Resolved | None:
+        """A call of a method of an object, array or container from outside, which is known; None if it is none."""
+        if isinstance(function, types.MethodType) and isinstance(function.__func__, types.FunctionType):
+            return self._on(expr, function.__func__, (ir.Static(function.__self__, "owner"), *expr.args))
+        if isinstance(function, types.BuiltinMethodType) and is_outside(function.__self__):
+            return self.call(replace(expr, func=ir.Attr(self._owner(function.__self__), function.__name__)))
+        return None
+
+    def _owner(self, value: Any) -> ir.Name:
+        """An array or container from outside, whose method is known, with a name."""
+        name, kind = self.spec.names.fresh("t"), self.program.source_kind(value, of_object(value))
+        self.extra.append(ir.Assign(name, ir.Static(value, "owner"), self.stmt.origin, kind=kind))
+        self.env = {**self.env, name: kind}
+        return ir.Name(name)
 
     # --- operators --------------------------------------------------------------------------------------
 

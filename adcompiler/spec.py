@@ -35,6 +35,11 @@ class Root:
         return hash((self.form, self.name, id(self.holder)))
 
 
+def of_object(value: Any) -> Path:
+    """The path of a class or object that is known by identity."""
+    return (Root("object", getattr(value, "__qualname__", type(value).__qualname__), value),)
+
+
 @dataclass(frozen=True)
 class Guard:
     """A fact about the value at `path`: its kind, or its exact type where the kind says nothing."""

@@ -1,5 +1,6 @@
 """Arrays, containers and attributes that are reached by a dotted path from a module or class, and written there."""
 
+import enum
 import types
 from typing import ClassVar
 
@@ -51,7 +52,22 @@ class Config:
         return sum(self.__class__.arrays.values()) + type(self).o.v.sum()
 
 
+class Level(enum.Enum):
+    LOW = np.ones(4)
+
+    @property
+    def doubled(self):
+        return self.value * 2
+
+    def total(self):
+        return self.value.sum()
+
+
+ARRAY, NUMBERS, TABLE = np.ones(4), [1.0, 2.0], {"a": 1.0}
+total_of_array, fill_array, last_number, in_table = ARRAY.sum, ARRAY.fill, NUMBERS.pop, TABLE.get
+
 settings = types.ModuleType("settings")
+settings.total_of_array, settings.add_number, settings.Level = ARRAY.sum, NUMBERS.append, Level
 settings.part = types.ModuleType("settings.part")
 settings.Config = Config
 SPACE, OWN = types.SimpleNamespace(), Holder()
@@ -72,7 +88,10 @@ def start():
     remembered.seen, remembered.last = [], np.ones(4)
     Config.items.clear()
     Config.numbers.update(a=2.0, b=3.0)
-    for array in (Config.g, Config.Inner.g, *Config.arrays.values()):
+    NUMBERS[:] = [1.0, 2.0]
+    TABLE["a"] = 1.0
+    settings.put, settings.get = OWN.put, OWN.get
+    for array in (ARRAY, Level.LOW.value, Config.g, Config.Inner.g, *Config.arrays.values()):
         array[:] = 1.0
     for o in (OWN, Config.o, Config.Inner.o):
         o.__init__()
@@ -221,6 +240,55 @@ def in_a_part(x, s):
 @programs(written_attributes, by_another_name, by_methods, in_a_part)
 def test_attributes(program):
     """An attribute that was written is read with its derivative, by whatever path its object is reached."""
+    check_writes(program, X, S, before=start)
+
+
+# Other ways to the same objects
+
+
+def methods_with_names_of_their_own(x, s):
+    ARRAY[0] = s
+    y = total_of_array() * x
+    fill_array(s * s)
+    settings.add_number(s)
+    TABLE["a"] = s
+    return y, settings.total_of_array() * x, last_number() * x, in_table("a") * x
+
+
+def methods_of_objects(x, s):
+    settings.put(x * s)
+    return settings.get() * x, OWN.v * s
+
+
+def members_of_an_enumeration(x, s):
+    Level.LOW.value[0] = s
+    y = Level.LOW.doubled * x
+    settings.Level.LOW.value.fill(s)
+    return y, Level.LOW.total() * x, settings.Level.LOW.value.max()
+
+
+def methods_of_a_class(x, s):
+    type(settings.o).put(settings.o, x * s)
+    return settings.o.v * x, settings.o.get() * s
+
+
+def a_module_by_a_name(x, s):
+    m, part = settings, settings.part
+    m.G.fill(s)
+    part.o.v = x * s
+    return settings.G.sum() * x, settings.part.o.v * x, m.o.v * x
+
+
+def dicts_of_variables(x, s):
+    globals()["ARRAY"].fill(s)
+    vars(settings)["G"].fill(s)
+    return globals()["ARRAY"].sum() * x, vars(settings)["G"].max() * x
+
+
+@programs(methods_with_names_of_their_own, methods_of_objects, members_of_an_enumeration, methods_of_a_class,
+          a_module_by_a_name, dicts_of_variables)  # fmt: skip
+def test_other_ways(program):
+    """What is written is read by a method with a name, a member of an enumeration, a class, a dict of variables."""
     check_writes(program, X, S, before=start)
 
 
