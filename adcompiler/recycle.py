@@ -250,7 +250,7 @@ class _Recycler:
             return new
         found = operation(value, self.words)
         assert found is not None
-        placed = ir.Call(ir.Attr(NP, found[0].__name__), found[1], (("out", _place(dead, names)),))
+        placed = ir.Call(ir.Attr(NP, found[0].__name__), found[1], (("out", _place(dead, names, found[1])),))
         if stmt.target in self.keep or not self.is_passing(stmt.target, rest, dead[0]):
             return replace(new, value=placed)
         renamed[stmt.target] = ir.Name(dead[0])
@@ -300,9 +300,10 @@ def _operands(value: ir.Expr, live: Live, words: Words) -> tuple[list[str], list
     return [n for n in dict.fromkeys(names) if n not in live and may_be_array(words.kinds.get(n))], names
 
 
-def _place(dead: list[str], names: list[str]) -> ir.Expr:
+def _place(dead: list[str], names: list[str], operands: tuple[ir.Expr, ...]) -> ir.Expr:
     if len(names) == 1:
-        return ir.Call(REUSE, (ir.Name(dead[0]),))
+        others = (a for a in operands if isinstance(a, ir.Const) and type(a.value) not in (float, int, bool))
+        return ir.Call(REUSE, (ir.Name(dead[0]), *others))
     if len(dead) == 2:
         return ir.Call(EITHER, tuple(map(ir.Name, dead)))
     other = names[0] if names[1] == dead[0] else names[1]

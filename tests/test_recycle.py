@@ -75,6 +75,7 @@ def test_augmented_assignments_stay():
         ("a = x / s", "a = np.divide(x, s, out=reuse(x, s))"),
         ("a = np.tanh(x)", "a = np.tanh(x, out=reuse(x))"),
         ("a = np.maximum(x, y)", "a = np.maximum(x, y, out=reuse_either(x, y))"),
+        ("a = x * 2j", "a = np.multiply(x, complex(0.0, 2.0), out=reuse(x, complex(0.0, 2.0)))"),
         ("a = x @ y", "a = x @ y"),
         ("a = x > y", "a = x > y"),
         ("a = np.maximum(x, y, where=i)", "a = np.maximum(x, y, where=i)"),
