@@ -31,9 +31,12 @@ from adcompiler.errors import SourceNotFoundError
 from adcompiler.normalise import BINARY, COMPARE, UNARY
 from adcompiler.parse import parse
 from adcompiler.rules.registry import Rule
+from adcompiler.runtime.project import own
 from adcompiler.runtime.shapes import conj, fit, shape
 from adcompiler.runtime.tangents import Thunk, unthunk
 from adcompiler.scope import parameters
+
+_SHAPES = shape.__module__
 
 
 class NotInlinable(Exception):
@@ -122,17 +125,42 @@ def _from_function(function: Any) -> RuleText:
 
 
 def _unthunked(text: RuleText) -> RuleText:
-    """The template of a user's rule, with `unthunk` around each cotangent that a function of the user's has made."""
+    """The template of a user's rule, with `unthunk` around each cotangent that a function of the user's has made.
+
+    Around one that is not surely new stands `own`: the rule may give what it keeps, or what the module has.
+    """
     lets = _lets((*text.forward, *text.backward))
     made = {let.name for let in lets if any(map(_may_give_thunks, ir.walk(let.value)))}
+
+    new = {text.cotangent: True}
+    for let in lets:
+        new[let.name] = new.get(let.name, True) and _is_new(let.value, new)
 
     def resolved(entry: ir.Expr | None) -> ir.Expr | None:
         if entry is None or isinstance(entry, ir.Op):  # a thunk cannot be computed with
             return entry
-        inside = any(map(_may_give_thunks, ir.walk(entry))) or made & set(ir.reads(entry))
-        return ir.Call(ir.Static(unthunk, "unthunk"), (entry,)) if inside else entry
+        if any(map(_may_give_thunks, ir.walk(entry))) or made & set(ir.reads(entry)):
+            entry = ir.Call(ir.Static(unthunk, "unthunk"), (entry,))
+        return entry if _is_new(entry, new) else ir.Call(ir.Static(own, "own"), (entry,))
 
     return replace(text, entries=tuple(map(resolved, text.entries)))
+
+
+def _is_new(expr: ir.Expr, new: dict[str, bool]) -> bool:
+    """Whether a value is made by arithmetic, or of a value that is: nobody else has its memory."""
+    match expr:
+        case ir.Name(name):
+            return new.get(name, False)
+        case ir.Op() | ir.Const():
+            return True
+        case ir.IfExp(_, body, orelse):
+            return _is_new(body, new) and _is_new(orelse, new)
+        case ir.Call(func, args):
+            function = _value(func)
+            if isinstance(function, np.ufunc) and not expr.kwargs:
+                return len(args) <= function.nin
+            return getattr(function, "__module__", "") == _SHAPES and bool(args) and _is_new(args[0], new)
+    return False
 
 
 def _lets(steps: Steps) -> Iterator[Let]:

@@ -50,7 +50,15 @@ from adcompiler.runtime.resolved import (
     plain,
     without_owner,
 )
-from adcompiler.runtime.ruling import Form, aligned, cotangents_of, first_that_takes, options_of, value_and_pullback
+from adcompiler.runtime.ruling import (
+    Form,
+    aligned,
+    cotangents_of,
+    first_that_takes,
+    options_of,
+    unheld,
+    value_and_pullback,
+)
 from adcompiler.runtime.text import CARRIERS, TEXT, makes_text, refuse_text
 from adcompiler.runtime.walk import is_array, is_constant
 
@@ -383,8 +391,11 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
         if rule is None:
             return pullback(form, (y_bar, y_bar := None)[0])
         del saved
+        given = None if rule.builtin else y_bar
         cts = cotangents_of(rule, (pullback, pullback := None)[0], (y_bar, y_bar := None)[0])
         cts = aligned(rule.signature, cts, wanted, form)
+        if not rule.builtin:
+            cts = unheld(cts, given)
         return tuple(map(listed, cts, lists))
 
     results = {rule.result for rule in rules}

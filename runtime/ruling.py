@@ -5,14 +5,15 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
 from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.shapes import real
-from adcompiler.runtime.tangents import NotImplementedTangent, Thunk, unthunk
-from adcompiler.runtime.walk import is_constant
+from adcompiler.runtime.tangents import NotImplementedTangent, Tangent, Thunk, unthunk
+from adcompiler.runtime.walk import is_array, is_constant
 
 
 @dataclass(frozen=True)
@@ -129,6 +130,31 @@ def cotangents_of(rule: Any, pullback: Any, y_bar: Any) -> tuple[Any, ...]:
             f"Let it return one cotangent for each of the parameters ({', '.join(names)}), None where there is none."
         )
     return tuple(found)
+
+
+def unheld(cts: Any, y_bar: Any) -> Any:
+    """Cotangents in a new container, with copies of the arrays that somebody else has, too: a rule that keeps them.
+
+    The cotangent that the rule was given, `y_bar`, stays what it is.
+    """
+    fields = cts._fields if isinstance(cts, Tangent) else cts
+    copies: dict[Any, Any] = {}
+    for key in list(fields) if isinstance(fields, dict) else range(len(fields)):
+        # Nothing but the container must have the entry here, no variable either.
+        if is_array(fields[key]):
+            if getrefcount(fields[key]) > _ALONE and fields[key] is not y_bar:
+                copies[key] = fields[key].copy()
+        elif type(fields[key]) in (tuple, list, dict, Tangent):
+            copies[key] = unheld(fields[key], y_bar)
+    if isinstance(cts, tuple):
+        return tuple(copies.get(i, ct) for i, ct in enumerate(cts)) if copies else cts
+    for key, copy in copies.items():
+        fields[key] = copy
+    return cts
+
+
+_entries = [object()]
+_ALONE = getrefcount(_entries[0])
 
 
 def described(rule: Any) -> str:
