@@ -64,11 +64,11 @@ def free(x: Any) -> bool:
     return True
 
 
-def poison(array: Any) -> None:
+def poison(x: Any) -> None:
     """Fill the memory of an array that would be freed with NaN, and keep it from being used again for a while."""
-    x: Any = array
-    while type(getattr(x, "base", None)) is type(array):
-        x = x.base  # a cotangent that was spread over a shape is a view that cannot be written
+    base = getattr(x, "base", None)
+    while base is not None and type(base) is type(x):
+        x, base = base, base.base  # a cotangent that was spread over a shape is a view that cannot be written
     if getattr(x, "ndim", 0) > 0 and x.dtype.kind in "fc":
         x[...] = np.nan
         _quarantine.append(x)

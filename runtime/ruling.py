@@ -137,7 +137,7 @@ def unheld(cts: Any, y_bar: Any) -> Any:
 
     The cotangent that the rule was given, `y_bar`, stays what it is.
     """
-    fields = cts._fields if isinstance(cts, Tangent) else cts
+    fields: Any = cts._fields if isinstance(cts, Tangent) else cts
     copies: dict[Any, Any] = {}
     for key in list(fields) if isinstance(fields, dict) else range(len(fields)):
         # Nothing but the container must have the entry here, no variable either.
