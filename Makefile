@@ -2,7 +2,7 @@
 # make test    run the tests
 # make test-cupy  run the tests on arrays of the real CuPy, in host memory: no GPU, no CUDA; a C++ compiler is needed
 #                 (CXX=..., else g++, clang++, or the package ziglang). Kernels are kept in build/hostcupy.
-#                 On a machine with a GPU: pytest -m gpu
+#                 On a machine with a GPU: pytest -m gpu, or in four minutes: python tests/gpu/check.py
 # make bench-rules  how much longer value and pullback take than the value alone, for every rule (ONLY=fft: for some)
 # make bench-memory  what the pullback of a stencil written in place keeps, beside one written by hand
 # make bench-release  how much memory the gradient of a network needs at most, on the double of a device and on NumPy

@@ -1,4 +1,4 @@
-"""Values of NumPy turned into values of the double and back, and how the two are compared."""
+"""Values of NumPy turned into values of the double, or of CuPy, and back, and how the two are compared."""
 
 from __future__ import annotations
 
@@ -9,33 +9,34 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime import walk
+from adcompiler.runtime.arrays import is_device_class
 from adcompiler.runtime.tangents import Tangent
 from tests.device import DeviceArray, asarray
 from tests.differences import children, is_leaf
 
 
-def on_device(value: Any) -> Any:
-    """A copy of `value` whose arrays of NumPy are arrays of the double, with their layout."""
+def on_device(value: Any, asarray: Callable[[Any], Any] = asarray) -> Any:
+    """A copy of `value` whose arrays of NumPy are arrays of the double, or made by `asarray`, with their layout."""
     return _mapped(copy.deepcopy(value), lambda x: asarray(x) if type(x) is np.ndarray else x)
 
 
 def on_host(value: Any) -> Any:
     """`value` with its arrays as arrays of NumPy; a `Tangent` as a dict."""
-    return _mapped(value, lambda x: x.get() if isinstance(x, DeviceArray) else x)
+    return _mapped(value, lambda x: x.get() if is_device_class(type(x)) else x)
 
 
 def _mapped(value: Any, convert: Callable[[Any], Any]) -> Any:
     if isinstance(value, Tangent):
         return {name: _mapped(entry, convert) for name, entry in value.items()}
-    found = {} if isinstance(value, DeviceArray) else children(value)
+    found = {} if is_device_class(type(value)) else children(value)
     if not found:
         return convert(value)
     return walk.replaced(value, {key: _mapped(entry, convert) for key, entry in found.items()})
 
 
-def device_arrays(value: Any) -> Iterator[DeviceArray]:
-    """The arrays of the double in a structure."""
-    if isinstance(value, DeviceArray):
+def device_arrays(value: Any) -> Iterator[Any]:
+    """The arrays of a device in a structure."""
+    if is_device_class(type(value)):
         yield value
         return
     entries = dict(value.items()) if isinstance(value, Tangent) else children(value)

@@ -26,7 +26,7 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if not named(config) and not on_real_device(config):
         return True
     if on_real_device(config):
-        _need_device()
+        need_device()
     else:
         from tests.hostcupy.compiler import NoCompiler, command
         from tests.hostcupy.install import install
@@ -39,7 +39,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     return None
 
 
-def _need_device() -> None:
+def need_device() -> None:
+    """Raise if there is no device."""
     import cupy
 
     if not cupy.cuda.is_available():
