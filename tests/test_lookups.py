@@ -301,7 +301,12 @@ def grows_what_is_computed(x, s):
 
 def tries_what_writes(x, s):
     d = Filling(s)
-    return getattr(d, "filled", 1.0) * x  # refused
+    return getattr(d, "filled", 1.0) * x
+
+
+def test_a_default_beside_what_fills_itself():
+    """A property that stores when it is read is followed, with a default too."""
+    check(tries_what_writes, X, 0.61)
 
 
 def asks_what_writes(x, s):
@@ -312,7 +317,7 @@ def asks_what_writes(x, s):
     return total
 
 
-@pytest.mark.parametrize("program", [grows_what_is_computed, tries_what_writes, asks_what_writes])
+@pytest.mark.parametrize("program", [grows_what_is_computed, asks_what_writes])
 def test_computed_attributes_that_are_not_followed(program):
     """What cannot be followed of code that computes an attribute is refused."""
     check_refused(UnsupportedSyntaxError, program, X, 0.61)

@@ -26,7 +26,7 @@ TEXT = ir.Verbatim(expression("f'{a} {b}'"), BOTH, "an f-string")
 EXPRESSIONS = (
     A, ir.Global("g"), ir.Const(1), ir.Static(len, "len"), ir.Op("+", (A, B)), ir.Call(A, (B, ir.Star(A)), (("k", B),)),
     ir.Attr(A, "k"), ir.Item(A, ir.Slice(B, None, A)), ir.Seq("list", (A, ir.Star(B))), ir.DictOf(((A, B), (None, A))),
-    ir.IfExp(A, B, A), ir.BoolOp("and", (A, B)), TEXT, ir.Lambda(expression("lambda v: a + b + v"), BOTH),
+    ir.IfExp(A, B, A), ir.Taken(A), ir.BoolOp("and", (A, B)), TEXT, ir.Lambda(expression("lambda v: a + b + v"), BOTH),
     ir.Fn(("v",), ir.Name("v")), ir.Star(A), ir.Slice(A, B, None),
 )  # fmt: skip
 BODY = (ir.Assign("a", B),)
