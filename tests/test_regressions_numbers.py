@@ -385,7 +385,6 @@ def test_the_type_of_a_value_is_numpys():
     check(product, 2.0, 3.0, modes=WRITTEN_OUT)
 
 
-@pytest.mark.xfail(strict=True, reason="a rule that is called gives the value of its operator")
 def test_the_type_of_a_value_of_a_called_rule():
     """A rule that is called gives the value, and the type, of the user's own call."""
     check(product, 2.0, 3.0)

@@ -32,6 +32,7 @@ def test_every_kind_has_words():
         lattice.TupleOf(()), lattice.ListOf(None, lattice.Int()), lattice.DictOfKinds((), ()),
         lattice.Instance(int, (), ()), lattice.MapOf(lattice.Int()), lattice.Observed((), lattice.Seen(([],))),
         lattice.Closure(None, (), None, "f"), lattice.Foreign(np.random.Generator),
+        lattice.Namespace(),
     }  # fmt: skip
     assert {type(k) for k in found} == classes(lattice) - {lattice.Kind, lattice.Unknown, lattice.Seen}
     assert all("unknown" not in show.kind(k) and "not reached" not in show.kind(k) for k in found)
