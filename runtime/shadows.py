@@ -156,6 +156,11 @@ def refer_if_told(x: Any) -> Reference | None:
 def _refer_flat(iterator: Any) -> Reference | None:
     """Where the elements lie that the `.flat` of an array gives."""
     array = iterator.base
+    if like_of(array) is not None:
+        raise MutationError(
+            "x.flat of an array on a device, which is written into\n"
+            "Its items are copies there, that have no cotangent in the array's.\nUse x.ravel()."
+        )
     if array.flags.c_contiguous:
         return refer(array.reshape(-1))
     at = refer(array)
