@@ -35,7 +35,7 @@ REFUSED |= {
 OTHERS = {
     "augmented-a_number_in_a_place_that_an_array_is_added_to": "numbers beside arrays, whose gradients are numbers",
     "dotted-": "arrays of NumPy, which other modules have",
-    "unknown-other_objects-methods_of_objects": "not right yet: an element, a view there, in an object found at run time",
+    "unknown-other_objects-methods_of_objects": "not right yet: an element, a view there, in an unknown object",
 }
 
 # In host memory there is no cuRAND.
