@@ -146,7 +146,7 @@ class CallResolver(MarkResolver):
             return self._keyed(expr, key, (func.value, *expr.args), [obj, *kinds], f"the method .{func.name}()")
         if isinstance(obj, Stream) and can_be_active(obj):
             return self.stream_method(expr, func, obj, kinds)
-        if isinstance(obj, Inert):
+        if isinstance(obj, Inert) and not isinstance(obj, Namespace):
             operands = self._operands(expr, expr.args)
             writer = func.name in WRITERS or ("ndarray", func.name) in WRITES
             if writer and any(map(can_be_active, kinds)):
@@ -160,7 +160,7 @@ class CallResolver(MarkResolver):
         )
         if written is not None:
             return written
-        if isinstance(obj, Unknown):
+        if isinstance(obj, Unknown | Namespace):
             if ("ndarray", func.name) in WRITES or (func.name in WRITERS and any(map(can_be_active, kinds))):
                 self.program.need_places()
                 self.program.loosen()

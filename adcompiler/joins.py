@@ -20,6 +20,7 @@ from adcompiler.lattice import (
     Known,
     ListOf,
     MapOf,
+    Namespace,
     Number,
     Scalar,
     SliceOf,
@@ -89,7 +90,7 @@ def _is_plain(kind: Kind) -> bool:
             return all(map(_is_plain, items if items is not None else (item,)))
         case Known(value):
             return value is None or value is Ellipsis or isinstance(value, str | bytes | bool | int | np.integer)
-    return isinstance(kind, Int | IntArray | Inert | SliceOf)
+    return isinstance(kind, Int | IntArray | Inert | SliceOf) and not isinstance(kind, Namespace)
 
 
 def _join_numbers(x: Kind, y: Kind, where: Hashable) -> Kind:

@@ -282,7 +282,9 @@ def a_module_by_a_name(x, s):
 def dicts_of_variables(x, s):
     globals()["ARRAY"].fill(s)
     vars(settings)["G"].fill(s)
-    return globals()["ARRAY"].sum() * x, vars(settings)["G"].max() * x
+    y = vars(settings).get("G") * x
+    vars(settings).get("G")[0] = s * s
+    return globals()["ARRAY"].sum() * x, vars(settings)["G"].max() * x, settings.G * y
 
 
 @programs(methods_with_names_of_their_own, methods_of_objects, members_of_an_enumeration, methods_of_a_class,
