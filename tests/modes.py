@@ -2,6 +2,7 @@
 
 import functools
 import types
+import zlib
 from unittest import mock
 
 from adcompiler import api, release_mode
@@ -37,6 +38,11 @@ def pullback_poisoned(f, *args, **kwargs):
     """`pullback` for single use, with NaN in what it would free."""
     with release_mode("poison"):
         return api.pullback(f, *args, single_use=True, **kwargs)
+
+
+def some_modes(text, modes, count):
+    """The first `count` of some modes, and one of the others, which depends on a program's text."""
+    return (*modes[:count], modes[count + zlib.crc32(text.encode()) % (len(modes) - count)])
 
 
 ONCE = (pullback_reusing, pullback_poisoned)  # what they give may be called once

@@ -173,6 +173,7 @@ class Flow:
     loops: int = 0
     entries: int = 0
     whiles: int = 0
+    arrays: bool = False
 
     def add(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
@@ -192,6 +193,9 @@ class Flow:
         if level <= 0 or r.random() < 0.2:
             return r.choice(["a", "a", "b", "b", "c", "x", "0.7", "items[1]", *(["e"] if r.random() < 0.1 else [])])
         return self.filled(r.choice(SCALARS), level)
+
+    def returned(self) -> str:
+        return f"np.sum({self.scalar(2)})" if self.arrays else self.scalar(2)
 
     def condition(self) -> str:
         return self.filled(self.random.choice(CONDITIONS))
@@ -218,12 +222,15 @@ class Flow:
         if kind < 0.5:
             self.add(depth, f"{r.choice('aaabbbcce')} = {self.scalar(2)}")
         elif kind < 0.58:
-            self.add(depth, f"{r.choice('abc')} {r.choice(['*=', '+=', '-='])} {self.scalar(1)}")
+            name, op = r.choice("abc"), r.choice("*+-")
+            self.add(
+                depth, f"{name} = {name} {op} {self.scalar(1)}" if self.arrays else f"{name} {op}= {self.scalar(1)}"
+            )
         elif kind < 0.65:
             self.add(depth, r.choice(["a, b = b, a", "a, (b, c) = c, (a, b)", "b, *_ = items", "e = x", "del e"]))
         elif kind < 0.72:
             self.entries += 1
-            self.add(depth, f"log({self.entries})")
+            self.add(depth, r.choice([f"log({self.entries})"] * 2 + ["note(a)", "KEPT.append((b, c))"]))
         else:
             self.leave(depth, loop, handler)
 
@@ -240,7 +247,7 @@ class Flow:
         elif loop and kind < 0.75:
             self.add(depth, r.choice(["break", "continue"]))
         else:
-            self.add(depth, f"return {self.scalar(2)}")
+            self.add(depth, f"return {self.returned()}")
 
     def handled(self, depth: int, loop: bool, handler: bool) -> None:
         r = self.random
@@ -302,15 +309,22 @@ class Flow:
             self.block(depth + 2, 1, loop, handler)
 
 
-def exception_program(random: Random) -> Program:
-    """A function of a number, a list of numbers and a list of pairs, with an integer and a flag."""
+def exception_program(random: Random, arrays: bool = False) -> Program:
+    """A function of a number, a list of numbers and a list of pairs, with an integer and a flag.
+
+    With `arrays`, what are numbers else are arrays of length 2.
+    """
     numbers = Numbers(np.random.default_rng(random.randrange(1000)))
-    flow = Flow(random, numbers)
+    flow = Flow(random, numbers, arrays=arrays)
     flow.block(1, random.randint(2, 4), False, False)
-    flow.add(1, f"return {flow.scalar(2)} + a * b - c")
-    items = [numbers.number() for _ in range(3)]
-    pairs = [(numbers.number(), numbers.number()) for _ in range(2)]
-    args: tuple[Any, ...] = (numbers.number(), items, pairs, random.randint(1, 2), random.random() < 0.5)
+    flow.add(1, f"return {flow.returned()} + {'np.sum(a * b - c)' if arrays else 'a * b - c'}")
+
+    def number() -> Any:
+        return numbers.array(2) if arrays else numbers.number()
+
+    items = [number() for _ in range(3)]
+    pairs = [(number(), number()) for _ in range(2)]
+    args: tuple[Any, ...] = (number(), items, pairs, random.randint(1, 2), random.random() < 0.5)
     start = "    a, b, c, i = x * 0.9, x + 0.3, items[0], 0\n"
     body = "\n".join(flow.lines)
-    return Program(f"{HEADER}def program(x, items, pairs, n, flag):\n{start}{body}\n", args)
+    return Program(f"{HEADER}def program(x, items, pairs, n, flag):\n{start}{body}\n", args, arrays)

@@ -1,7 +1,7 @@
 """Random programs that mix containers, objects, closures and exceptions with control flow, as source text.
 
-Each defines `program(x, y, n, note)`: `x` and `y` are numbers, `n` a small int, `note` takes what the program says on
-its way. Names are few, so that they alias each other often.
+Each defines `program(x, y, n, note)`: `x` and `y` are numbers, or arrays of one shape, `n` a small int, `note` takes
+what the program says on its way. Names are few, so that they alias each other often.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from random import Random
 from typing import Any
 
 import numpy as np
+
+from tests import retained
 
 HEADER = """
 class Box:
@@ -73,10 +75,11 @@ OBJECTS = ("o", "r")
 
 @dataclass
 class Mixed:
-    """Draws statements; `exceptions` allows `try`."""
+    """Draws statements; `exceptions` allows `try`, with `arrays` nothing is added to in place."""
 
     random: Random
     exceptions: bool = True
+    arrays: bool = False
     depth: int = 0
     loops: int = 0
     counters: list[str] = field(default_factory=lambda: ["n"])
@@ -88,7 +91,8 @@ class Mixed:
 
     def result(self) -> str:
         whole = "a + b * 0.5 + c * 0.25 + sum(p) + sum(q) * 0.5 + d['k'] + o.v + r.v * 0.5 + total + sum(o.items)"
-        return self.random.choice([whole, whole, whole + " + " + self.number()])
+        whole = self.random.choice([whole, whole, whole + " + " + self.number()])
+        return f"np.sum({whole})" if self.arrays else whole
 
     # --- values ---
 
@@ -126,6 +130,7 @@ class Mixed:
                 f"{r.choice(OBJECTS)}({u})",
                 f"({u} if {self.test()} else {v})",
                 f"(lambda w: w * {v})({u})",
+                f"hook({r.choice(['seen', 'same', 'renewed'])}, {u})",
                 f"sum([w * 0.5 for w in {r.choice(LISTS)}])",
                 f"{r.choice(LISTS)}.pop()" if r.random() < 0.3 else f"np.cos({u})",
             ]
@@ -135,7 +140,12 @@ class Mixed:
         r = self.random
         i = r.choice(self.counters)
         return r.choice(
-            [f"{i} % 2", f"{i} > 1", f"len({r.choice(LISTS)}) > {r.choice([1, 2, 3])}", f"{self.number()} > 0.4"]
+            [
+                f"{i} % 2",
+                f"{i} > 1",
+                f"len({r.choice(LISTS)}) > {r.choice([1, 2, 3])}",
+                f"np.sum({self.number()}) > 0.4",
+            ]
         )
 
     # --- statements ---
@@ -155,17 +165,17 @@ class Mixed:
         simple = [
             f"{target} = {e}",
             f"{target} = {e}",
-            f"{target} += {e}",
+            f"{target} = {target} + {e}" if self.arrays else f"{target} += {e}",
             f"{target}, {r.choice(NUMBERS)} = {self.number()}, {self.number()}",
             f"{items}.append({e})",
             f"{items}[{r.choice(['0', '-1'])}] = {e}",
-            f"{items}[-1] += {self.number()}",
+            f"{items}[-1] = {items}[-1] + {self.number()}" if self.arrays else f"{items}[-1] += {self.number()}",
             f"{items}.insert(0, {self.number()})",
             f"d['k'] = {e}",
-            f"d['k'] *= {self.number()}",
+            f"d['k'] = d['k'] * {self.number()}" if self.arrays else f"d['k'] *= {self.number()}",
             f"d['n'] = {self.number()}; {target} = d.get('n', 0.0) + d.pop('n')",
             f"{obj}.v = {e}",
-            f"{obj}.v += {self.number()}",
+            f"{obj}.v = {obj}.v + {self.number()}" if self.arrays else f"{obj}.v += {self.number()}",
             f"{obj}.put({e})",
             f"push({items}, {self.number()})",
             f"{r.choice(['p', 'q'])} = {r.choice(['p', 'q', 'o.items', 'list(p)', 'p[:]', 'q + p', '[a, b]'])}",
@@ -176,6 +186,8 @@ class Mixed:
             f"note(len({items}))",
             f"{target} = {self.number()}; note({r.choice(self.counters)})",
             f"q, {target} = [*q, {self.number()}], {self.number()}",
+            f"KEPT.append({self.number()})",
+            f"CACHE['v'] = {e}",
         ]
         return [pad + r.choice(simple)]
 
@@ -237,6 +249,7 @@ def loaded(text: str) -> Any:
     """The function `program` of a text, which tracebacks and the compiler can read."""
     file = f"<mixed {next(_numbers)}>"
     linecache.cache[file] = (len(text), None, text.splitlines(True), file)
-    scope: dict[str, Any] = {"np": np, "__name__": "mixed_program"}
+    names = {name: value for name, value in retained.NAMES.items() if name != "note"}
+    scope: dict[str, Any] = {"np": np, "__name__": "mixed_program", **names}
     exec(compile(text, file, "exec"), scope)
     return scope["program"]

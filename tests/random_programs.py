@@ -15,20 +15,24 @@ from typing import Any
 
 import numpy as np
 
+from tests import retained
+
 _numbers = itertools.count(1)
 SHAPES = ((), (), (3,), (1,), (2, 3), (2, 1), (1, 3))
 
 
 @dataclass
 class Program:
-    """A text that defines `program`, and its arguments."""
+    """A text that defines `program`, and its arguments; `sums`: conditions look at the sums of arrays."""
 
     text: str
     args: tuple[Any, ...]
+    sums: bool = False
 
     def function(self) -> Any:
         """The program as a user would have written it."""
-        return self._load(self.text.replace("RE(", "(").replace("MAXIMUM(", "np.maximum("), "program", {})
+        text = self.text.replace("RE(", "np.sum(" if self.sums else "(").replace("MAXIMUM(", "np.maximum(")
+        return self._load(text, "program", retained.NAMES)
 
     def reference(self) -> Any:
         """The program for complex numbers."""
@@ -36,7 +40,11 @@ class Program:
         def maximum(x: Any, y: Any) -> Any:
             return np.where(np.real(x) > np.real(y), x, y)
 
-        return self._load(self.text, "reference", {"RE": np.real, "MAXIMUM": maximum})
+        def total(x: Any) -> Any:
+            return np.sum(np.real(x))
+
+        names = {"RE": total if self.sums else np.real, "MAXIMUM": maximum}
+        return self._load(self.text, "reference", {**names, **retained.for_complex_steps()})
 
     @staticmethod
     def _load(text: str, kind: str, names: dict[str, Any]) -> Any:
@@ -100,6 +108,19 @@ np.subtract({}, {})
 MAXIMUM({}, {})
 np.where(RE({0}) > 0.3, {0}, {1})
 """)
+HOOKED = lines("""
+hook(seen, {})
+hook(same, {})
+hook(renewed, {})
+hook(halved, {})
+""")
+KEEPS = lines("""
+note({a})
+KEPT.append({a})
+KEPT.append(({a}, {b}))
+CACHE["last"] = {a}
+CACHE["all"] = [{a}, {b}]
+""")
 
 
 @dataclass
@@ -116,8 +137,8 @@ class Expressions:
         r = self.random
         if depth == 0 or r.random() < 0.1:
             return self.leaf()
-        form = r.choice([self.unary, self.unary, self.binary, self.binary, self.binary, self.reduction, self.other])
-        return form(depth)
+        forms = [self.unary, self.unary, self.binary, self.binary, self.binary, self.reduction, self.other]
+        return r.choice([*forms * 2, self.hooked])(depth)
 
     def leaf(self) -> tuple[str, tuple[int, ...]]:
         r = self.random
@@ -130,6 +151,10 @@ class Expressions:
         a, shape = self.expression(depth - 1)
         form = self.random.choice(UNARY)
         return "(" + form.format(a if a.isidentifier() else f"({a})") + ")", shape
+
+    def hooked(self, depth: int) -> tuple[str, tuple[int, ...]]:
+        a, shape = self.expression(depth - 1)
+        return self.random.choice(HOOKED).format(a), shape
 
     def binary(self, depth: int) -> tuple[str, tuple[int, ...]]:
         (a, s), (b, t) = self.expression(depth - 1), self.expression(depth - 1)
@@ -177,7 +202,7 @@ class Expressions:
 
 
 def expression_program(random: Random) -> Program:
-    """A function of two to four numbers or arrays that returns an expression or a tuple of two."""
+    """A function of two to four numbers or arrays that returns an expression or a tuple, and may keep values."""
     names = {f"x{i}": random.choice(SHAPES) for i in range(random.randint(2, 4))}
     numbers = Numbers(np.random.default_rng(random.randrange(1000)))
     args = tuple(numbers.array(*s) if s or random.random() < 0.3 else numbers.number() for s in names.values())
@@ -187,9 +212,11 @@ def expression_program(random: Random) -> Program:
         text, shape = e.expression(3)
         lines.append(f"    y{i} = {text}\n")
         e.names[f"y{i}"] = shape
+        if random.random() < 0.3:
+            lines.append(f"    {random.choice(KEEPS).format(a=e.expression(1)[0], b=f'y{i}')}\n")
     result = e.expression(3)[0]
-    if random.random() < 0.3:
-        result = f"{result}, {e.expression(2)[0]}"
+    if random.random() < 0.4:
+        result = f"{result}, {random.choice([e.expression(2)[0], e.leaf()[0], f'({e.leaf()[0]}, {e.leaf()[0]})'])}"
     helper = "def helper(a, b):\n    if RE(np.sum(a)) > 0.4:\n        return a * b\n    return a - np.sin(b)\n\n\n"
     return Program(f"{helper}def program({', '.join(names)}):\n{''.join(lines)}    return {result}\n", args)
 
@@ -356,6 +383,20 @@ counted({a})
 times({a})
 np.sum(w / z) * {a}
 """)
+KEEPING = lines("""
+w = hook(seen, w)
+w = hook(same, {v})
+w = hook(halved, w)
+a = hook(seen, {a})
+b = hook(renewed, {a} * b)
+KEPT.append(w)
+KEPT.append((a, w))
+KEPT.append(p)
+note({v})
+note({a})
+CACHE["w"] = w
+CACHE["a"] = {a}
+""")
 ROWS = lines("""
 a = a * 0.5 + np.sum(row)
 w = row * b
@@ -377,6 +418,7 @@ class Flow:
     result: str = "number"
     budget: int = 14
     writes: bool = False
+    arrays: bool = False
 
     def add(self, depth: int, text: str) -> None:
         self.lines.append("    " * depth + text)
@@ -400,7 +442,7 @@ class Flow:
         return self.filled(r.choice(READS if self.writes and r.random() < 0.4 else SCALARS), depth - 1)
 
     def vector(self) -> str:
-        return self.filled(self.random.choice(VECTORS))
+        return self.filled(self.random.choice([form for form in VECTORS if not (self.arrays and "[a" in form)]))
 
     def condition(self, depth: int = 1) -> str:
         r = self.random
@@ -421,7 +463,7 @@ class Flow:
     def statement(self, depth: int) -> None:
         self.budget -= 1
         simple = [self.assign] * 3 + [self.augmented] * 2 + [self.unpack] * 2
-        simple += [self.array_statement, self.leave, self.small]
+        simple += [self.array_statement, self.leave, self.small, self.keep]
         simple += [self.write] * 5 if self.writes else []
         nested = [self.branch, self.branch, self.for_loop, self.for_loop, self.while_loop]
         allowed = depth < 5 and self.budget > 0
@@ -433,7 +475,8 @@ class Flow:
 
     def augmented(self, depth: int) -> None:
         r = self.random
-        self.add(depth, f"{r.choice('abc')} {r.choice(['+=', '-=', '*=', '+='])} {self.scalar()}")
+        name, op = r.choice("abc"), r.choice("+-*+")
+        self.add(depth, f"{name} = {name} {op} {self.scalar()}" if self.arrays else f"{name} {op}= {self.scalar()}")
 
     def unpack(self, depth: int) -> None:
         self.add(depth, self.filled(self.random.choice(UNPACKINGS)))
@@ -445,6 +488,11 @@ class Flow:
     def write(self, depth: int) -> None:
         """A write into something without derivative: an array, a list, a dict, a global, in a helper or closure."""
         self.add(depth, self.filled(self.random.choice(WRITES)))
+
+    def keep(self, depth: int) -> None:
+        """A value or a cotangent is kept."""
+        form = self.random.choice(KEEPING)
+        self.add(depth, self.filled(form, v=self.vector() if "{v}" in form else ""))
 
     def small(self, depth: int) -> None:
         r = self.random
@@ -471,6 +519,7 @@ class Flow:
             "number": self.scalar(1),
             "array": f"w * {self.scalar(1)}",
             "pair": f"{self.scalar(1)}, w",
+            "parts": f"{self.scalar(1)}, (w, (a, p))",
             "mixed": self.random.choice([self.scalar(1), f"u * {self.scalar(0)}"]),
         }
         self.add(depth, f"return {forms[self.result]}")
@@ -514,11 +563,14 @@ class Flow:
             self.block(depth + 1, 1)
 
 
-def flow_program(random: Random, writes: bool = False) -> Program:
-    """A function with nested control flow; with `writes`, constants of all kinds are changed in place."""
+def flow_program(random: Random, writes: bool = False, arrays: bool = False) -> Program:
+    """A function with nested control flow; with `writes`, constants of all kinds are changed in place.
+
+    With `arrays`, what are numbers else are arrays of length 3.
+    """
     numbers = Numbers(np.random.default_rng(random.randrange(1000)))
-    flow = Flow(random, numbers, result=random.choice(["number", "number", "array", "pair", "mixed"]))
-    flow.writes = writes
+    flow = Flow(random, numbers, result=random.choice(["number", "number", "array", "pair", "parts", "mixed"]))
+    flow.writes, flow.arrays = writes, arrays
     head = ["def program(x, y, u, v, m, items, pairs, order, flag):", "    a, b, c, d, i = x, y, x * y, 0.6, 0"]
     head += ["    w = u * 1.0", "    p = x, b", "    def inner(t):", "        return t * x + y", ""]
     if writes:
@@ -526,8 +578,8 @@ def flow_program(random: Random, writes: bool = False) -> Program:
     flow.block(1, random.randint(2, 5))
     flow.returns(1)
     args = (
-        numbers.number(),
-        numbers.number(),
+        numbers.array(3) if arrays else numbers.number(),
+        numbers.array(3) if arrays else numbers.number(),
         numbers.array(3),
         numbers.array(3),
         numbers.array(2, 3),
@@ -537,4 +589,4 @@ def flow_program(random: Random, writes: bool = False) -> Program:
         random.random() < 0.5,
     )
     body = "\n".join([*head, *flow.lines])
-    return Program(f"{HELPERS}{FILL if writes else ''}\n\n{body}\n", args)
+    return Program(f"{HELPERS}{FILL if writes else ''}\n\n{body}\n", args, arrays)

@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.random_programs import Numbers, Program
+from tests import retained
+from tests.random_programs import Numbers, Program, lines
 from tests.write_calls import CALLS, FILLS, LOOPS, OUTPUTS, PARALLEL
 from tests.write_forms import ALIASES, EXPRESSIONS
 from tests.write_helpers import HELPERS, Box
@@ -25,6 +26,15 @@ from tests.write_stores import AUGMENTED, FANCY, STORES
 
 PLACE = re.compile(r"(?<!\{)\{(\w+?)(\d|\+)?\}(?!\})")
 SHALLOW = {"V": "{v}", "H": "{h}", "M": "{m}", "Z": "{z}", "T": "{v}[1:]", "t": "flag"}
+KEEPING = lines("""
+note({V})
+note({v}.copy())
+KEPT.append({V} * 1.0)
+CACHE["a"] = {V} * 0.5
+{a} = hook(seen, {V} * 1.0) * 1.0
+{a} = hook(renewed, {V} + 0.0) + 0.0
+e = hook(seen, {E})
+""")
 # What a form mentions besides names of arrays, and how many programs have it.
 FEATURES = {"m": 0.8, "h": 0.7, "z": 0.3, "b": 0.5, "i": 0.5, "l": 0.5, "d": 0.3, "o": 0.4}
 WORDS = {"grow": 0.4, "tabled": 0.25, "remember": 0.15}
@@ -148,7 +158,8 @@ class Writes:
         if self.parts and self.random.random() < 0.15:
             form = self.random.choice(["{a} = PART", "PART", "PART[{k}] = {E}", "PART[1:] *= {E}", "{a} += PART"])
             return self.add(depth, self.filled(form).replace("PART", self.part()))
-        forms = self.random.choice([STORES, STORES, AUGMENTED, AUGMENTED, FANCY, OUTPUTS, PARALLEL, CALLS])
+        kinds = [STORES, STORES, AUGMENTED, AUGMENTED, FANCY, OUTPUTS, PARALLEL, CALLS]
+        forms = KEEPING if self.random.random() < 0.08 else self.random.choice(kinds)
         self.add(depth, self.filled(self.chosen(forms)))
 
     def fill(self, depth: int) -> None:
@@ -312,7 +323,7 @@ class WritingProgram(Program):
         rng = np.random.default_rng(1)
         constants = {"B": rng.standard_normal((4, 4)), "W": rng.standard_normal(4)}
         constants["S"] = constants["B"] + 4 * np.eye(4)
-        return self._load(self.text, "writes", {**HELPERS, **constants, **names})
+        return self._load(self.text, "writes", {**retained.NAMES, **HELPERS, **constants, **names})
 
 
 if __name__ == "__main__":

@@ -4,17 +4,17 @@
 """
 
 import copy
-import functools
 import warnings
 
 import numpy as np
 import pytest
 from hypothesis import assume, given
 
-from adcompiler import MutationError, PullbackConsumedError, UnsupportedSyntaxError, pullback
+from adcompiler import MutationError, NoRuleError, PullbackConsumedError, UnsupportedSyntaxError, pullback
 from adcompiler.vectors import leaves
+from tests import retained
 from tests.differences import assert_close, assert_form, assert_same
-from tests.modes import pullback_not_inlined
+from tests.modes import ONCE, pullback_not_inlined, pullback_poisoned, pullback_reusing, some_modes
 from tests.random_exceptions import exception_program
 from tests.test_random_programs import (
     MANY,
@@ -27,14 +27,15 @@ from tests.test_random_programs import (
 )
 
 # What may be a container or an array, or is unbound, may be refused; it is not what is looked at here.
-REFUSED = (MutationError, UnsupportedSyntaxError)
-MODES = (pullback, functools.partial(pullback, single_use=True), pullback_not_inlined)
+REFUSED = (MutationError, NoRuleError, UnsupportedSyntaxError)
+MODES = (pullback, pullback_reusing, pullback_poisoned, pullback_not_inlined)
 
 
 def run(function, call):
     """What a call gives or raises, and the log of it."""
     log = function.__globals__["LOG"]
     log.clear()
+    retained.forget()
     try:
         return call(), None, list(log)
     except Exception as error:
@@ -52,7 +53,7 @@ def check(program):
         assume(isinstance(value, float | np.floating) and reasonable(value))
         grads = complex_step_gradient(lambda moved: reference(*copy.deepcopy(moved)), complex_copy(args[:3]) + args[3:])
         assume(reasonable(grads))
-    for make in MODES:
+    for make in MODES if MANY else some_modes(program.text, MODES, 2):
         result, raised, written = run(f, lambda make=make: make(f, *copy.deepcopy(args)))
         assert written == log, (written, log)
         assert type(raised) is type(error), (raised, error)
@@ -65,11 +66,13 @@ def check_pullback(result, make, args, value, grads):
     """The value and the gradient."""
     y, back = result
     assert_same(y, value)
-    found = back(1.0)
+    with retained.unchanged():
+        found = back(1.0)
+    retained.assert_unkept(found)
     scale = max([1.0, *(float(np.max(np.abs(g), initial=0.0)) for g in leaves((grads, value)))])
     assert_close(found, grads, 1e-8, 1e-9 * scale)
     assert_form(found, args)
-    if getattr(make, "keywords", None):
+    if make in ONCE:
         with pytest.raises(PullbackConsumedError):
             back(1.0)
     else:
@@ -80,7 +83,7 @@ def check_pullback(result, make, args, value, grads):
 @given(RANDOMS)
 def test_exceptions(random):
     """Nested `try`, `with`, `match` and loops, left and resumed in every way."""
-    program = exception_program(random)
+    program = exception_program(random, arrays=random.random() < 0.5)
     with reported(program), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:

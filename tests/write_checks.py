@@ -14,14 +14,16 @@ import numpy as np
 
 from adcompiler import DifferentiationError, pullback
 from adcompiler.vectors import inner, leaves, moved, random_like
+from tests import retained
 from tests.differences import assert_form, assert_same, assert_unshared
-from tests.modes import pullback_not_inlined
+from tests.modes import ONCE, pullback_not_inlined, pullback_poisoned, pullback_reusing
 from tests.random_programs import Program
 from tests.write_helpers import HISTORY, TABLE
 
 MODES: dict[str, Callable[..., Any]] = {
     "reusable": pullback,
-    "single use": functools.partial(pullback, single_use=True),
+    "single use": pullback_reusing,
+    "poisoned": pullback_poisoned,
     "not inlined": pullback_not_inlined,
 }
 LIMIT = 1e3  # larger numbers come from ill-conditioned programs
@@ -95,7 +97,7 @@ def check(program: Program, modes: dict[str, Callable[..., Any]] = MODES) -> str
         reference = Reference(program)
         for mode, make in modes.items():
             try:
-                check_mode(reference, make, single_use=mode == "single use")
+                check_mode(reference, make, single_use=make in ONCE)
             except DifferentiationError as error:
                 refusals.append(str(error).partition("\n")[0])
             except Exception as error:
@@ -108,6 +110,7 @@ def check_mode(reference: Reference, make: Callable[..., Any], single_use: bool)
     """One mode."""
     entry = reference.program.args
     args = copy.deepcopy(entry)
+    retained.forget()
     value, back = make(reference.program.function(), *args)
 
     def unchanged(when: str) -> None:
@@ -117,8 +120,10 @@ def check_mode(reference: Reference, make: Callable[..., Any], single_use: bool)
 
     unchanged("forward")
     seed = copy.deepcopy(reference.seed)
-    grads = back(seed)
+    with retained.unchanged():
+        grads = back(seed)
     unchanged("pullback")
+    retained.assert_unkept(grads)
     assert_same(seed, reference.seed, "seed after the pullback")
     assert_form(grads, entry)
     assert_unshared(grads, (args, value, seed, TABLE, HISTORY))
