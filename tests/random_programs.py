@@ -208,17 +208,50 @@ def expression_program(random: Random) -> Program:
     args = tuple(numbers.array(*s) if s or random.random() < 0.3 else numbers.number() for s in names.values())
     e = Expressions(random, numbers, dict(names))
     lines = []
-    for i in range(random.randint(0, 2)):
-        text, shape = e.expression(3)
-        lines.append(f"    y{i} = {text}\n")
-        e.names[f"y{i}"] = shape
+    for i in range(random.choice([0, 1, 2, 2, 5])):
+        text, shape = e.expression(random.choice([1, 3]))
+        name = random.choice([f"y{i}", *e.names])  # of one name several values may be used
+        lines.append(f"    {name} = {text}\n")
+        e.names[name] = shape
         if random.random() < 0.3:
-            lines.append(f"    {random.choice(KEEPS).format(a=e.expression(1)[0], b=f'y{i}')}\n")
+            lines.append(f"    {random.choice(KEEPS).format(a=e.expression(1)[0], b=name)}\n")
     result = e.expression(3)[0]
     if random.random() < 0.4:
         result = f"{result}, {random.choice([e.expression(2)[0], e.leaf()[0], f'({e.leaf()[0]}, {e.leaf()[0]})'])}"
     helper = "def helper(a, b):\n    if RE(np.sum(a)) > 0.4:\n        return a * b\n    return a - np.sin(b)\n\n\n"
     return Program(f"{helper}def program({', '.join(names)}):\n{''.join(lines)}    return {result}\n", args)
+
+
+STEPS = lines("""
+-{a}
+{a} * 2.0
+0.5 - {a}
+{a} * {b}
+{a} + {b}
+np.cos({a})
+np.square({a}) * 0.5
+np.tanh({a} * {b})
+{a}[::-1]
+hook(halved, {a})
+hook(seen, {a} * 0.5)
+""")
+
+
+def straight_program(random: Random) -> Program:
+    """A function of six arrays of one shape in a straight line; most values are used once, two names stand for many."""
+    numbers = Numbers(np.random.default_rng(random.randrange(1000)))
+    names = list("xyztuv")
+    body = []
+    for _ in range(random.randint(3, 9)):
+        a, b = random.choices(names, k=2)
+        target = random.choice([*"xxxyyy", *names])
+        body.append(f"    {target} = {random.choice(STEPS).format(a=a, b=b)}\n")
+        if random.random() < 0.1:
+            body.append(f"    {random.choice(KEEPS).format(a=a, b=target)}\n")
+    result = random.choice(["{a} @ {b}", "np.sum({a} * {b})", "{a}, ({b}, {a})", "{a} * {b}", "x @ y"])
+    a, b = random.sample(names, 2)
+    args = tuple(numbers.array(3) for _ in names)
+    return Program(f"def program({', '.join(names)}):\n{''.join(body)}    return {result.format(a=a, b=b)}\n", args)
 
 
 # --- control flow -----------------------------------------------------------------------------------------

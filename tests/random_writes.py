@@ -32,8 +32,8 @@ note({v}.copy())
 KEPT.append({V} * 1.0)
 CACHE["a"] = {V} * 0.5
 {a} = hook(seen, {V} * 1.0) * 1.0
-{a} = hook(renewed, {V} + 0.0) + 0.0
 e = hook(seen, {E})
+e = hook(renewed, {E})
 """)
 # What a form mentions besides names of arrays, and how many programs have it.
 FEATURES = {"m": 0.8, "h": 0.7, "z": 0.3, "b": 0.5, "i": 0.5, "l": 0.5, "d": 0.3, "o": 0.4}

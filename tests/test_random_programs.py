@@ -27,7 +27,7 @@ from adcompiler.vectors import inner, leaves, random_like
 from tests import retained
 from tests.differences import assert_close, assert_form, assert_same, assert_unshared, children, is_leaf, replaced
 from tests.modes import ONCE, pullback_not_inlined, pullback_poisoned, pullback_reusing, some_modes
-from tests.random_programs import expression_program, flow_program
+from tests.random_programs import expression_program, flow_program, straight_program
 
 MANY = int(os.environ.get("ADCOMPILER_RANDOM_PROGRAMS", "0"))
 # Seeds give programs of all sizes; the other form begins with simple ones, and can be shrunk.
@@ -164,6 +164,15 @@ def _scaled(grads, factor):
 def test_expressions(random):
     """Expressions of numbers and arrays that broadcast."""
     program = expression_program(random)
+    with reported(program):
+        check(program)
+
+
+@examples(max_examples=MANY or 100)
+@given(RANDOMS)
+def test_straight_lines(random):
+    """Arrays of one shape, where few names stand for many values."""
+    program = straight_program(random)
     with reported(program):
         check(program)
 
