@@ -22,6 +22,7 @@ from adcompiler.errors import TangentError as TangentError
 from adcompiler.errors import UnsupportedSyntaxError as UnsupportedSyntaxError
 from adcompiler.memory import MemoryReport as MemoryReport
 from adcompiler.memory import memory_report as memory_report
+from adcompiler.rules.forward import frule as frule
 from adcompiler.rules.registry import non_differentiable as non_differentiable
 from adcompiler.rules.registry import opt_out as opt_out
 from adcompiler.rules.registry import rrule as rrule

@@ -7,21 +7,23 @@ import copy
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from types import FunctionType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from adcompiler.forwardcheck import check_forward
 from adcompiler.ruleclaims import Variant, changed, check_kind, check_result, variants
 from adcompiler.rules.registry import Rule, key_name, lookup
 from adcompiler.runtime.dynamic import resolve_value
 from adcompiler.runtime.ruling import first_that_takes, options_of
 from adcompiler.runtime.tangents import scale, unthunk
-from adcompiler.runtime.walk import entries, is_array, is_constant, part
+from adcompiler.runtime.walk import entries, is_array, part
 from adcompiler.vectors import (
+    all_single,
     close,
     combined,
     direction,
+    dtypes_of,
     has_complex,
     has_tangent,
     inner,
@@ -29,6 +31,7 @@ from adcompiler.vectors import (
     magnitude,
     moved,
     random_like,
+    same_numbers,
     widened,
 )
 
@@ -69,13 +72,15 @@ def check_rule(case: "Case") -> None:
     Checked are: the value and its type; one cotangent for each parameter, None for what has no derivative, the shape
     and dtype of the argument for the rest; the cotangents against central differences, for complex arguments in both
     directions; that the pullback is linear, can be called twice, and changes nothing; what `result=` and `kind=`
-    declare. Raises AssertionError with a message that says what to change.
+    declare; and the forward rule, if there is one: its value, the tangent against the cotangents and against central
+    differences. Raises AssertionError with a message that says what to change.
     """
     args, kwargs = case.inputs()
     base = applied(case.key, args, kwargs, str(case))
     bars = _check_call(base)
     _check_linear(base)
     _check_differences(base, case.wrt)
+    check_forward(base, case.wrt, differences=True)
     for variant in variants(base.rule.kind, case.real_only):
         _check_variant(case, variant, bars)
 
@@ -123,9 +128,11 @@ def _check_call(call: Application) -> tuple[Any, ...]:
     y_bar_before = copy.deepcopy(y_bar)
     bars = _bars(call, y_bar)
     _check_bars(call, bars)
-    call.require(_same(bars, _bars(call, y_bar)), "a second call of the pullback must give the same cotangents")
-    call.require(_same((call.args, call.kwargs, call.y), before), "the rule must not change its arguments or its value")
-    call.require(_same(y_bar, y_bar_before), "the pullback must not change y_bar")
+    call.require(same_numbers(bars, _bars(call, y_bar)), "a second call of the pullback must give the same cotangents")
+    call.require(
+        same_numbers((call.args, call.kwargs, call.y), before), "the rule must not change its arguments or its value"
+    )
+    call.require(same_numbers(y_bar, y_bar_before), "the pullback must not change y_bar")
     _check_zero(call, y_bar)
     if isinstance(call.y, float):
         plain = _bars(call, float(y_bar))
@@ -138,10 +145,12 @@ def _check_value(call: Application) -> None:
     y, expected = call.y, call.expected
     alike = isinstance(y, type(expected)) or isinstance(expected, type(y))
     call.require(
-        alike and _same(y, expected, roundings=4),
+        alike and same_numbers(y, expected, roundings=4),
         f"the rule's value must be the function's own: expected {expected!r}, got {y!r}",
     )
-    call.require(_dtypes(y) == _dtypes(expected), f"the value must be of dtype {_dtypes(expected)}, not {_dtypes(y)}")
+    call.require(
+        dtypes_of(y) == dtypes_of(expected), f"the value must be of dtype {dtypes_of(expected)}, not {dtypes_of(y)}"
+    )
 
 
 def _check_zero(call: Application, y_bar: Any) -> None:
@@ -164,32 +173,9 @@ def _bars(call: Application, y_bar: Any) -> tuple[Any, ...]:
     return tuple(unthunk(bar) for bar in bars)
 
 
-def _same(a: Any, b: Any, roundings: int = 0) -> bool:
-    """Equality in which nan equals nan, and numbers may be a few roundings apart."""
-    if is_constant(a) and not is_array(a):
-        return bool(a == b)
-    if isinstance(a, FunctionType):
-        return a is b
-    children = entries(a)
-    if children is not None:
-        return len(children) == len(b) and all(_same(x, part(b, key), roundings) for key, x in children.items())
-    dtype = np.asarray(a).dtype
-    if dtype.kind not in "fc" or not roundings:
-        return np.array_equal(a, b, equal_nan=dtype.kind in "fc")
-    tolerance = roundings * np.finfo(dtype).eps
-    return np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=tolerance, atol=0, equal_nan=True)
-
-
-def _dtypes(y: Any) -> Any:
-    """The dtypes in `y`; a Python number has that of its NumPy scalar."""
-    if isinstance(y, (tuple, list)):
-        return tuple(map(_dtypes, y))
-    return np.asarray(y).dtype if isinstance(y, (float, complex)) else getattr(y, "dtype", type(y))
-
-
 def _check_bars(call: Application, bars: tuple[Any, ...]) -> None:
     real_y = not any(np.iscomplexobj(leaf) for leaf in leaves(call.y))
-    single = _all_single([*call.parameters.values(), call.y])
+    single = all_single([*call.parameters.values(), call.y])
     for (name, value), bar in zip(call.parameters.items(), bars, strict=True):
         if not has_tangent(value):
             call.require(bar is None, f"{name} has no derivative, so its entry must be None, not {bar!r}")
@@ -213,12 +199,6 @@ def _check_bar(call: Application, name: str, value: Any, bar: Any, real_y: bool,
         call.require(dtype.kind == "f", f"the cotangent of {name} must be real, as everything here is")
     if single and is_array(value):
         call.require(dtype in ("float32", "complex64"), f"the cotangent of {name} must stay single, not become {dtype}")
-
-
-def _all_single(values: list[Any]) -> bool:
-    """Whether there is a float32 or complex64 among the arrays, and nothing wider; Python numbers do not count."""
-    dtypes = {leaf.dtype.name for value in values for leaf in leaves(value) if is_array(leaf)}
-    return bool(dtypes) and dtypes <= {"float32", "complex64"}
 
 
 def _check_linear(call: Application) -> None:
@@ -246,6 +226,7 @@ def _check_variant(case: "Case", variant: Variant, base_bars: tuple[Any, ...]) -
     if not has_tangent(call.y):
         return  # an empty sum is the integer 0
     bars = _check_call(call)
+    check_forward(call)
     if variant.tolerance is not None:
         call.require(close(bars, base_bars, variant.tolerance), "the cotangents must be those of ordinary arrays")
     elif variant.differences:
@@ -263,7 +244,7 @@ def _check_differences(call: Application, wrt: tuple[int | str, ...] | None) -> 
     names = list(call.parameters)
     chosen = names if wrt is None else [names[i] if isinstance(i, int) else i for i in wrt]
     for name in chosen:
-        if _is_given(call, name) and has_tangent(call.parameters[name]):
+        if is_given(call, name) and has_tangent(call.parameters[name]):
             for imaginary in (False, True) if has_complex(call.parameters[name]) else (False,):
                 _check_direction(call, name, bars[name], y_bar, rng, imaginary)
 
@@ -273,11 +254,11 @@ def _check_direction(
 ) -> None:
     value = widened(call.parameters[name])
     v = direction(value, rng, imaginary)
-    forward, backward = (_call_moved(call, name, moved(value, v, step)) for step in (_STEP, -_STEP))
+    forward, backward = (call_moved(call, name, moved(value, v, step)) for step in (_STEP, -_STEP))
     expected = (inner(y_bar, forward) - inner(y_bar, backward)) / (2 * _STEP)
     actual = 0.0 if bar is None else inner(bar, v)
     scale = 1 + abs(expected) + magnitude(y_bar) * magnitude(forward) * 1e-3
-    tolerance = (1e-3 if _all_single([*call.parameters.values(), call.y]) else 1e-6) * scale
+    tolerance = (1e-3 if all_single([*call.parameters.values(), call.y]) else 1e-6) * scale
     part_of = "imaginary direction of " if imaginary else ""
     hint = "; its entry is None, which says that there is no derivative" if bar is None else ""
     call.require(
@@ -287,13 +268,13 @@ def _check_direction(
     )
 
 
-def _is_given(call: Application, name: str) -> bool:
+def is_given(call: Application, name: str) -> bool:
     """Whether the call itself gives an argument for the parameter, and not its default."""
     position = list(call.parameters).index(name)
     return position < len(call.args) or name in call.kwargs
 
 
-def _call_moved(call: Application, name: str, value: Any) -> Any:
+def call_moved(call: Application, name: str, value: Any) -> Any:
     """The function at the same arguments, in double precision, with another one for the parameter `name`."""
     args, kwargs = list(widened(call.args)), widened(call.kwargs)
     position = list(call.parameters).index(name)

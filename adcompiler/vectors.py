@@ -2,11 +2,12 @@
 
 import copy
 from collections.abc import Iterator
+from types import FunctionType
 from typing import Any
 
 import numpy as np
 
-from adcompiler.runtime.walk import entries, is_constant, part, replaced
+from adcompiler.runtime.walk import entries, is_array, is_constant, part, replaced
 
 
 def inner(y_bar: Any, y: Any) -> float:
@@ -118,3 +119,32 @@ def combined(u: Any, v: Any) -> Any:
         return {key: combined(u[key], v[key]) for key in u}
     result = 2 * u - 3 * v
     return np.asarray(result, u.dtype) if isinstance(u, np.ndarray) else type(u)(result)
+
+
+def same_numbers(a: Any, b: Any, roundings: int = 0) -> bool:
+    """Equality in which nan equals nan, and numbers may be a few roundings apart."""
+    if is_constant(a) and not is_array(a):
+        return bool(a == b)
+    if isinstance(a, FunctionType):
+        return a is b
+    children = entries(a)
+    if children is not None:
+        return len(children) == len(b) and all(same_numbers(x, part(b, key), roundings) for key, x in children.items())
+    dtype = np.asarray(a).dtype
+    if dtype.kind not in "fc" or not roundings:
+        return np.array_equal(a, b, equal_nan=dtype.kind in "fc")
+    tolerance = roundings * np.finfo(dtype).eps
+    return np.shape(a) == np.shape(b) and np.allclose(a, b, rtol=tolerance, atol=0, equal_nan=True)
+
+
+def dtypes_of(y: Any) -> Any:
+    """The dtypes in `y`; a Python number has that of its NumPy scalar."""
+    if isinstance(y, (tuple, list)):
+        return tuple(map(dtypes_of, y))
+    return np.asarray(y).dtype if isinstance(y, (float, complex)) else getattr(y, "dtype", type(y))
+
+
+def all_single(values: list[Any]) -> bool:
+    """Whether there is a float32 or complex64 among the arrays, and nothing wider; Python numbers do not count."""
+    dtypes = {leaf.dtype.name for value in values for leaf in leaves(value) if is_array(leaf)}
+    return bool(dtypes) and dtypes <= {"float32", "complex64"}

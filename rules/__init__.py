@@ -15,6 +15,7 @@ from adcompiler.rules import elementary as elementary
 from adcompiler.rules import elementwise as elementwise
 from adcompiler.rules import emath as emath
 from adcompiler.rules import factorisations as factorisations
+from adcompiler.rules import forward_conversions as forward_conversions
 from adcompiler.rules import fourier as fourier
 from adcompiler.rules import grids as grids
 from adcompiler.rules import guarded as guarded

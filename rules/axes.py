@@ -9,7 +9,7 @@ from adcompiler.runtime.shapes import ndim
 # Axes in another order
 
 
-@rrule(np.transpose, result="view", kind="transpose", flat=("axes",))
+@rrule(np.transpose, result="view", kind="transpose", flat=("axes",), linear=("a",))
 def transpose(a, axes=None):
     y = np.transpose(a, axes)
 
@@ -23,7 +23,7 @@ def transpose(a, axes=None):
     return y, pullback
 
 
-@rrule(np.ndarray.transpose, result="view", kind="transpose", flat=("axes",))
+@rrule(np.ndarray.transpose, result="view", kind="transpose", flat=("axes",), linear=("a",))
 def transpose_method(a, *axes):
     y = a.transpose(*axes)
 
@@ -33,7 +33,7 @@ def transpose_method(a, *axes):
     return y, pullback
 
 
-@rrule(np.ndarray.T, result="view", kind="transpose")
+@rrule(np.ndarray.T, result="view", kind="transpose", linear=("a",))
 def transpose_attribute(a):
     y = a.T
 
@@ -47,7 +47,7 @@ def transpose_attribute(a):
     return y, pullback
 
 
-@rrule(np.ndarray.mT, result="view", kind="transpose")
+@rrule(np.ndarray.mT, result="view", kind="transpose", linear=("a",))
 def matrix_transpose_attribute(a):
     y = a.mT
 
@@ -57,7 +57,7 @@ def matrix_transpose_attribute(a):
     return y, pullback
 
 
-@rrule(np.matrix_transpose, np.linalg.matrix_transpose, result="view", kind="transpose")
+@rrule(np.matrix_transpose, np.linalg.matrix_transpose, result="view", kind="transpose", linear=("x",))
 def matrix_transpose(x):
     y = np.matrix_transpose(x)
 
@@ -67,7 +67,7 @@ def matrix_transpose(x):
     return y, pullback
 
 
-@rrule(np.swapaxes, np.ndarray.swapaxes, result="view", kind="transpose")
+@rrule(np.swapaxes, np.ndarray.swapaxes, result="view", kind="transpose", linear=("a",))
 def swapaxes(a, axis1, axis2):
     y = np.swapaxes(a, axis1, axis2)
 
@@ -77,7 +77,7 @@ def swapaxes(a, axis1, axis2):
     return y, pullback
 
 
-@rrule(np.moveaxis, result="view", kind="transpose", flat=("source", "destination"))
+@rrule(np.moveaxis, result="view", kind="transpose", flat=("source", "destination"), linear=("a",))
 def moveaxis(a, source, destination):
     y = np.moveaxis(a, source, destination)
 
@@ -87,7 +87,7 @@ def moveaxis(a, source, destination):
     return y, pullback
 
 
-@rrule(np.rollaxis, result="view", kind="transpose")
+@rrule(np.rollaxis, result="view", kind="transpose", linear=("a",))
 def rollaxis(a, axis, start=0):
     y = np.rollaxis(a, axis, start)
 
@@ -100,7 +100,7 @@ def rollaxis(a, axis, start=0):
 # Elements in another order
 
 
-@rrule(np.flip, result="view", kind="like", flat=("axis",))
+@rrule(np.flip, result="view", kind="like", flat=("axis",), linear=("m",))
 def flip(m, axis=None):
     y = np.flip(m, axis)
 
@@ -110,7 +110,7 @@ def flip(m, axis=None):
     return y, pullback
 
 
-@rrule(np.flipud, result="view", kind="like")
+@rrule(np.flipud, result="view", kind="like", linear=("m",))
 def flipud(m):
     y = np.flipud(m)
 
@@ -120,7 +120,7 @@ def flipud(m):
     return y, pullback
 
 
-@rrule(np.fliplr, result="view", kind="like")
+@rrule(np.fliplr, result="view", kind="like", linear=("m",))
 def fliplr(m):
     y = np.fliplr(m)
 
@@ -130,7 +130,7 @@ def fliplr(m):
     return y, pullback
 
 
-@rrule(np.roll, result="fresh", kind="like", flat=("shift", "axis"))
+@rrule(np.roll, result="fresh", kind="like", flat=("shift", "axis"), linear=("a",))
 def roll(a, shift, axis=None):
     y = np.roll(a, shift, axis)
 
@@ -140,7 +140,7 @@ def roll(a, shift, axis=None):
     return y, pullback
 
 
-@rrule(np.rot90, result="view", kind="transpose", flat=("axes",))
+@rrule(np.rot90, result="view", kind="transpose", flat=("axes",), linear=("m",))
 def rot90(m, k=1, axes=(0, 1)):
     y = np.rot90(m, k, axes)
 

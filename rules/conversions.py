@@ -27,7 +27,7 @@ OTHER_CLASS = (
 # Arrays of anything
 
 
-@rrule(np.array, result="fresh", kind="array")
+@rrule(np.array, result="fresh", kind="array", linear=("object",))
 def array(object, dtype=None, *, order="K", ndmin=0):
     y = np.array(object, dtype=dtype, order=order, ndmin=ndmin)
     object_shape = shape_of(object)
@@ -43,7 +43,7 @@ def array(object, dtype=None, *, order="K", ndmin=0):
     return y, pullback
 
 
-@rrule(np.array, result="same", kind="array", general=True)
+@rrule(np.array, result="same", kind="array", general=True, linear=("object",))
 def array_without_copy(object, dtype=None, *, copy=True, order="K", subok=False, ndmin=0):
     y = np.array(object, dtype=dtype, copy=copy, order=order, subok=subok, ndmin=ndmin)
     object_shape = shape_of(object)
@@ -55,7 +55,7 @@ def array_without_copy(object, dtype=None, *, copy=True, order="K", subok=False,
     return y, pullback
 
 
-@rrule(np.asarray, np.asanyarray, result="same", kind="array")
+@rrule(np.asarray, np.asanyarray, result="same", kind="array", linear=("a",))
 def asarray(a, dtype=None, order=None, *, device=None, copy=None):
     y = np.asarray(a, dtype=dtype, order=order, **set_only(device=device, copy=copy))
     y_dtype = y.dtype
@@ -70,7 +70,7 @@ def asarray(a, dtype=None, order=None, *, device=None, copy=None):
     return y, pullback
 
 
-@rrule(np.from_dlpack, result="view", kind="array")
+@rrule(np.from_dlpack, result="view", kind="array", linear=("x",))
 def from_dlpack(x):
     y = np.from_dlpack(x)
 
@@ -80,7 +80,7 @@ def from_dlpack(x):
     return y, pullback
 
 
-@rrule(np.asarray_chkfinite, result="same", kind="array")
+@rrule(np.asarray_chkfinite, result="same", kind="array", linear=("a",))
 def asarray_chkfinite(a, dtype=None, order=None):
     y = np.asarray_chkfinite(a, dtype, order)
     y_dtype = y.dtype
@@ -91,7 +91,7 @@ def asarray_chkfinite(a, dtype=None, order=None):
     return y, pullback
 
 
-@rrule(np.ascontiguousarray, result="same", kind="array")
+@rrule(np.ascontiguousarray, result="same", kind="array", linear=("a",))
 def ascontiguousarray(a, dtype=None):
     y = np.ascontiguousarray(a, dtype)
     a_shape = shape_of(a)
@@ -103,7 +103,7 @@ def ascontiguousarray(a, dtype=None):
     return y, pullback
 
 
-@rrule(np.asfortranarray, result="same", kind="array")
+@rrule(np.asfortranarray, result="same", kind="array", linear=("a",))
 def asfortranarray(a, dtype=None):
     y = np.asfortranarray(a, dtype)
     a_shape = shape_of(a)
@@ -115,7 +115,7 @@ def asfortranarray(a, dtype=None):
     return y, pullback
 
 
-@rrule(np.require, result="same", kind="array")
+@rrule(np.require, result="same", kind="array", linear=("a",))
 def require(a, dtype=None, requirements=None):
     y = np.require(a, dtype, requirements)
     y_dtype = y.dtype
@@ -126,7 +126,7 @@ def require(a, dtype=None, requirements=None):
     return y, pullback
 
 
-@rrule(np.fromiter, result="fresh", kind="array1")
+@rrule(np.fromiter, result="fresh", kind="array1", linear=("iter",))
 def fromiter(iter, dtype, count=-1):
     """Opaque: takes lists, tuples and arrays, whose items can be read twice."""
     if not (isinstance(iter, list | tuple) or hasattr(iter, "dtype")):
@@ -144,7 +144,7 @@ def fromiter(iter, dtype, count=-1):
 # Arrays of an array
 
 
-@rrule(np.copy, result="fresh", kind="like")
+@rrule(np.copy, result="fresh", kind="like", linear=("a",))
 def copy(a, order="K", subok=False):
     y = np.copy(a, order, subok)
 
@@ -154,7 +154,7 @@ def copy(a, order="K", subok=False):
     return y, pullback
 
 
-@rrule(np.ndarray.copy, result="fresh", kind="like")
+@rrule(np.ndarray.copy, result="fresh", kind="like", linear=("a",))
 def copy_method(a, order="C"):
     y = a.copy(order)
 
@@ -164,7 +164,7 @@ def copy_method(a, order="C"):
     return y, pullback
 
 
-@rrule(np.astype, result="same", kind="cast")
+@rrule(np.astype, result="same", kind="cast", linear=("x",))
 def astype(x, dtype, *, copy=True, device=None):
     y = np.astype(x, dtype, copy=copy, **set_only(device=device))
     y_dtype = y.dtype
@@ -175,7 +175,7 @@ def astype(x, dtype, *, copy=True, device=None):
     return y, pullback
 
 
-@rrule(np.ndarray.astype, result="same", kind="cast")
+@rrule(np.ndarray.astype, result="same", kind="cast", linear=("x",))
 def astype_method(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
     y = x.astype(dtype, order=order, casting=casting, subok=subok, copy=copy)
     y_dtype = y.dtype
@@ -186,7 +186,7 @@ def astype_method(x, dtype, order="K", casting="unsafe", subok=True, copy=True):
     return y, pullback
 
 
-@rrule(np.ndarray.view, result="view", kind="like")
+@rrule(np.ndarray.view, result="view", kind="like", linear=("a",))
 def view(a, dtype=None, type=None):
     """Opaque: refused where the bits are read as numbers of another dtype, or by another class."""
     y = a.view(**set_only(dtype=dtype, type=type))
@@ -201,7 +201,7 @@ def view(a, dtype=None, type=None):
     return y, pullback
 
 
-@rrule(np.ndarray.to_device, result="same", kind="like")
+@rrule(np.ndarray.to_device, result="same", kind="like", linear=("a",))
 def to_device(a, device, *, stream=None):
     y = a.to_device(device, stream=stream)
 
@@ -214,7 +214,7 @@ def to_device(a, device, *, stream=None):
 # Numbers and lists of an array
 
 
-@rrule(np.ndarray.item, kind="scalar", flat=("args",))
+@rrule(np.ndarray.item, kind="scalar", flat=("args",), linear=("a",))
 def item(a, *args):
     y = a.item(*args)
     a_shape = shape_of(a)
@@ -226,7 +226,7 @@ def item(a, *args):
     return y, pullback
 
 
-@rrule(np.ndarray.tolist, result="fresh", kind="list")
+@rrule(np.ndarray.tolist, result="fresh", kind="list", linear=("a",))
 def tolist(a):
     y = a.tolist()
     a_shape = shape_of(a)
@@ -241,7 +241,7 @@ def tolist(a):
 # Arrays of one number
 
 
-@rrule(np.full, result="fresh", kind="array", flat=("shape",))
+@rrule(np.full, result="fresh", kind="array", flat=("shape",), linear=("fill_value",))
 def full(shape, fill_value, dtype=None, order="C", *, device=None):
     y = np.full(shape, fill_value, dtype, order, device=device)
     fill_shape = shape_of(fill_value)
@@ -253,7 +253,7 @@ def full(shape, fill_value, dtype=None, order="C", *, device=None):
     return y, pullback
 
 
-@rrule(np.full_like, result="fresh", kind="array", flat=("a", "shape"))
+@rrule(np.full_like, result="fresh", kind="array", flat=("a", "shape"), linear=("fill_value",))
 def full_like(a, fill_value, dtype=None, order="K", subok=True, shape=None, *, device=None):
     y = np.full_like(a, fill_value, dtype, order, subok, shape, device=device)
     fill_shape = shape_of(fill_value)

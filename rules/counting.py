@@ -5,7 +5,7 @@ import numpy as np
 from adcompiler.rules.registry import refused, rrule
 
 
-@rrule(np.bincount, result="fresh", kind="array1")
+@rrule(np.bincount, result="fresh", kind="array1", linear=("weights",))
 def bincount(x, /, weights, minlength=0):
     """Without weights the result are counts, which nothing active goes into."""
     y = np.bincount(x, weights, minlength)

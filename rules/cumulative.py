@@ -8,7 +8,7 @@ from adcompiler.runtime.selection import given
 from adcompiler.runtime.shapes import dtype_of, shape
 
 
-@rrule(np.cumulative_sum, result="fresh", kind="array")
+@rrule(np.cumulative_sum, result="fresh", kind="array", linear=("x",))
 def cumulative_sum(x, /, *, axis=None, dtype=None, include_initial=False):
     y = np.cumulative_sum(x, axis=axis, include_initial=include_initial, **given(dtype=dtype))
     x_shape, y_dtype = shape(x), dtype_of(y)

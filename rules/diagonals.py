@@ -8,7 +8,7 @@ from adcompiler.runtime.shapes import fit, ndim
 from adcompiler.runtime.shapes import shape as shape_of
 
 
-@rrule(np.tril, result="fresh", kind="array")
+@rrule(np.tril, result="fresh", kind="array", linear=("m",))
 def tril(m, k=0):
     y = np.tril(m, k)
     m_shape = shape_of(m)
@@ -19,7 +19,7 @@ def tril(m, k=0):
     return y, pullback
 
 
-@rrule(np.triu, result="fresh", kind="array")
+@rrule(np.triu, result="fresh", kind="array", linear=("m",))
 def triu(m, k=0):
     y = np.triu(m, k)
     m_shape = shape_of(m)
@@ -30,7 +30,7 @@ def triu(m, k=0):
     return y, pullback
 
 
-@rrule(np.diag, result="same", kind="array")
+@rrule(np.diag, result="same", kind="array", linear=("v",))
 def diag(v, k=0):
     y = np.diag(v, k)
     v_shape = shape_of(v)
@@ -45,7 +45,7 @@ def diag(v, k=0):
     return y, pullback
 
 
-@rrule(np.diagflat, result="fresh", kind="array2")
+@rrule(np.diagflat, result="fresh", kind="array2", linear=("v",))
 def diagflat(v, k=0):
     y = np.diagflat(v, k)
     v_shape = shape_of(v)
@@ -56,7 +56,7 @@ def diagflat(v, k=0):
     return y, pullback
 
 
-@rrule(np.diagonal, np.ndarray.diagonal, result="view", kind="array")
+@rrule(np.diagonal, np.ndarray.diagonal, result="view", kind="array", linear=("a",))
 def diagonal(a, offset=0, axis1=0, axis2=1):
     y = np.diagonal(a, offset, axis1, axis2)
     a_shape = shape_of(a)

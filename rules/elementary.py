@@ -60,7 +60,7 @@ def sign_(x):
 # Parts of complex numbers; the gradient of a real loss is d/dRe + i d/dIm
 
 
-@rrule(np.real, np.ndarray.real, np.generic.real, float.real, complex.real, result="same", kind="like")
+@rrule(np.real, np.ndarray.real, np.generic.real, float.real, complex.real, result="same", kind="like", linear=("val",))
 def real_(val):
     y = np.real(val)
 
@@ -70,7 +70,7 @@ def real_(val):
     return y, pullback
 
 
-@rrule(np.imag, np.ndarray.imag, np.generic.imag, float.imag, complex.imag, result="same", kind="like")
+@rrule(np.imag, np.ndarray.imag, np.generic.imag, float.imag, complex.imag, result="same", kind="like", linear=("val",))
 def imag_(val):
     y = np.imag(val)
 
@@ -80,7 +80,7 @@ def imag_(val):
     return y, pullback
 
 
-@rrule(np.conjugate, result="fresh", kind="elementwise")
+@rrule(np.conjugate, result="fresh", kind="elementwise", linear=("x",))
 def conjugate(x):
     y = np.conjugate(x)
 
@@ -93,7 +93,7 @@ def conjugate(x):
 CONJUGATES = (np.ndarray.conj, np.ndarray.conjugate, np.generic.conj, np.generic.conjugate)
 
 
-@rrule(*CONJUGATES, float.conjugate, complex.conjugate, result="same", kind="like")
+@rrule(*CONJUGATES, float.conjugate, complex.conjugate, result="same", kind="like", linear=("x",))
 def conjugate_method(x):
     y = x.conjugate()
 

@@ -30,7 +30,7 @@ from adcompiler.runtime.shapes import conj, fit, ndim, shape, zeros
 # Arithmetic
 
 
-@rrule(operator.add, np.add, result="fresh", kind="elementwise")
+@rrule(operator.add, np.add, result="fresh", kind="elementwise", linear=("a", "b"))
 def add(a, b):
     y = a + b
     a_shape, b_shape = shape(a), shape(b)
@@ -41,7 +41,7 @@ def add(a, b):
     return y, pullback
 
 
-@rrule(operator.sub, np.subtract, result="fresh", kind="elementwise")
+@rrule(operator.sub, np.subtract, result="fresh", kind="elementwise", linear=("a", "b"))
 def subtract(a, b):
     y = a - b
     a_shape, b_shape = shape(a), shape(b)
@@ -52,7 +52,7 @@ def subtract(a, b):
     return y, pullback
 
 
-@rrule(operator.mul, np.multiply, result="fresh", kind="elementwise")
+@rrule(operator.mul, np.multiply, result="fresh", kind="elementwise", multilinear=("a", "b"))
 def multiply(a, b):
     y = a * b
     a_shape, b_shape = shape(a), shape(b)
@@ -179,7 +179,7 @@ def float_power(base, exp):
     return y, pullback
 
 
-@rrule(operator.neg, np.negative, result="fresh", kind="elementwise")
+@rrule(operator.neg, np.negative, result="fresh", kind="elementwise", linear=("x",))
 def negative(x):
     y = -x
 
@@ -189,7 +189,7 @@ def negative(x):
     return y, pullback
 
 
-@rrule(operator.pos, np.positive, result="fresh", kind="elementwise")
+@rrule(operator.pos, np.positive, result="fresh", kind="elementwise", linear=("x",))
 def positive(x):
     y = +x
 
@@ -260,7 +260,7 @@ def fmin(a, b):
     return y, pullback
 
 
-@rrule(np.where, result="fresh", kind="where", flat=("condition",))
+@rrule(np.where, result="fresh", kind="where", flat=("condition",), linear=("x", "y"))
 def where(condition, x, y):
     z = np.where(condition, x, y)
     x_shape, y_shape = shape(x), shape(y)
@@ -350,7 +350,7 @@ def copysign(a, b):
     return y, pullback
 
 
-@rrule(np.ldexp, result="fresh", kind="elementwise")
+@rrule(np.ldexp, result="fresh", kind="elementwise", linear=("x",))
 def ldexp(x, exponent):
     y = np.ldexp(x, exponent)
     x_shape = shape(x)

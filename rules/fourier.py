@@ -24,7 +24,7 @@ from adcompiler.runtime.shapes import conj, fit, shape
 # One axis
 
 
-@rrule(np.fft.fft, result="fresh", kind="same_rank_complex")
+@rrule(np.fft.fft, result="fresh", kind="same_rank_complex", linear=("a",))
 def fft(a, n=None, axis=-1, norm=None):
     y = np.fft.fft(a, n, axis, norm)
     a_shape = shape(a)
@@ -35,7 +35,7 @@ def fft(a, n=None, axis=-1, norm=None):
     return y, pullback
 
 
-@rrule(np.fft.ifft, result="fresh", kind="same_rank_complex")
+@rrule(np.fft.ifft, result="fresh", kind="same_rank_complex", linear=("a",))
 def ifft(a, n=None, axis=-1, norm=None):
     y = np.fft.ifft(a, n, axis, norm)
     a_shape = shape(a)
@@ -46,7 +46,7 @@ def ifft(a, n=None, axis=-1, norm=None):
     return y, pullback
 
 
-@rrule(np.fft.rfft, result="fresh", kind="same_rank_complex")
+@rrule(np.fft.rfft, result="fresh", kind="same_rank_complex", linear=("a",))
 def rfft(a, n=None, axis=-1, norm=None):
     y = np.fft.rfft(a, n, axis, norm)
     a_shape = shape(a)
@@ -57,7 +57,7 @@ def rfft(a, n=None, axis=-1, norm=None):
     return y, pullback
 
 
-@rrule(np.fft.irfft, result="fresh", kind="same_rank_real")
+@rrule(np.fft.irfft, result="fresh", kind="same_rank_real", linear=("a",))
 def irfft(a, n=None, axis=-1, norm=None):
     y = np.fft.irfft(a, n, axis, norm)
     a_shape, a_is_real = shape(a), np.isrealobj(a)
@@ -68,7 +68,7 @@ def irfft(a, n=None, axis=-1, norm=None):
     return y, pullback
 
 
-@rrule(np.fft.hfft, result="fresh", kind="same_rank_real")
+@rrule(np.fft.hfft, result="fresh", kind="same_rank_real", linear=("a",))
 def hfft(a, n=None, axis=-1, norm=None):
     y = np.fft.hfft(a, n, axis, norm)
     a_shape, a_is_real = shape(a), np.isrealobj(a)
@@ -79,7 +79,7 @@ def hfft(a, n=None, axis=-1, norm=None):
     return y, pullback
 
 
-@rrule(np.fft.ihfft, result="fresh", kind="same_rank_complex")
+@rrule(np.fft.ihfft, result="fresh", kind="same_rank_complex", linear=("a",))
 def ihfft(a, n=None, axis=-1, norm=None):
     y = np.fft.ihfft(a, n, axis, norm)
     a_shape = shape(a)
@@ -93,7 +93,7 @@ def ihfft(a, n=None, axis=-1, norm=None):
 # Several axes
 
 
-@rrule(np.fft.fftn, result="same", kind="same_rank_complex")
+@rrule(np.fft.fftn, result="same", kind="same_rank_complex", linear=("a",))
 def fftn(a, s=None, axes=None, norm=None):
     y = np.fft.fftn(a, s, axes, norm)
     a_shape = shape(a)
@@ -104,7 +104,7 @@ def fftn(a, s=None, axes=None, norm=None):
     return y, pullback
 
 
-@rrule(np.fft.fft2, result="same", kind="same_rank_complex")
+@rrule(np.fft.fft2, result="same", kind="same_rank_complex", linear=("a",))
 def fft2(a, s=None, axes=(-2, -1), norm=None):
     y = np.fft.fft2(a, s, axes, norm)
     a_shape = shape(a)
@@ -115,7 +115,7 @@ def fft2(a, s=None, axes=(-2, -1), norm=None):
     return y, pullback
 
 
-@rrule(np.fft.ifftn, result="same", kind="same_rank_complex")
+@rrule(np.fft.ifftn, result="same", kind="same_rank_complex", linear=("a",))
 def ifftn(a, s=None, axes=None, norm=None):
     y = np.fft.ifftn(a, s, axes, norm)
     a_shape = shape(a)
@@ -126,7 +126,7 @@ def ifftn(a, s=None, axes=None, norm=None):
     return y, pullback
 
 
-@rrule(np.fft.ifft2, result="same", kind="same_rank_complex")
+@rrule(np.fft.ifft2, result="same", kind="same_rank_complex", linear=("a",))
 def ifft2(a, s=None, axes=(-2, -1), norm=None):
     y = np.fft.ifft2(a, s, axes, norm)
     a_shape = shape(a)
@@ -137,7 +137,7 @@ def ifft2(a, s=None, axes=(-2, -1), norm=None):
     return y, pullback
 
 
-@rrule(np.fft.rfftn, result="fresh", kind="same_rank_complex")
+@rrule(np.fft.rfftn, result="fresh", kind="same_rank_complex", linear=("a",))
 def rfftn(a, s=None, axes=None, norm=None):
     y = np.fft.rfftn(a, s, axes, norm)
     a_shape = shape(a)
@@ -148,7 +148,7 @@ def rfftn(a, s=None, axes=None, norm=None):
     return y, pullback
 
 
-@rrule(np.fft.rfft2, result="fresh", kind="same_rank_complex")
+@rrule(np.fft.rfft2, result="fresh", kind="same_rank_complex", linear=("a",))
 def rfft2(a, s=None, axes=(-2, -1), norm=None):
     y = np.fft.rfft2(a, s, axes, norm)
     a_shape = shape(a)
@@ -159,7 +159,7 @@ def rfft2(a, s=None, axes=(-2, -1), norm=None):
     return y, pullback
 
 
-@rrule(np.fft.irfftn, result="fresh", kind="same_rank_real")
+@rrule(np.fft.irfftn, result="fresh", kind="same_rank_real", linear=("a",))
 def irfftn(a, s=None, axes=None, norm=None):
     y = np.fft.irfftn(a, s, axes, norm)
     a_shape, a_is_real = shape(a), np.isrealobj(a)
@@ -170,7 +170,7 @@ def irfftn(a, s=None, axes=None, norm=None):
     return y, pullback
 
 
-@rrule(np.fft.irfft2, result="fresh", kind="same_rank_real")
+@rrule(np.fft.irfft2, result="fresh", kind="same_rank_real", linear=("a",))
 def irfft2(a, s=None, axes=(-2, -1), norm=None):
     y = np.fft.irfft2(a, s, axes, norm)
     a_shape, a_is_real = shape(a), np.isrealobj(a)
@@ -184,7 +184,7 @@ def irfft2(a, s=None, axes=(-2, -1), norm=None):
 # The order of the frequencies, and the frequencies themselves
 
 
-@rrule(np.fft.fftshift, result="fresh", kind="like")
+@rrule(np.fft.fftshift, result="fresh", kind="like", linear=("x",))
 def fftshift(x, axes=None):
     y = np.fft.fftshift(x, axes)
 
@@ -194,7 +194,7 @@ def fftshift(x, axes=None):
     return y, pullback
 
 
-@rrule(np.fft.ifftshift, result="fresh", kind="like")
+@rrule(np.fft.ifftshift, result="fresh", kind="like", linear=("x",))
 def ifftshift(x, axes=None):
     y = np.fft.ifftshift(x, axes)
 

@@ -64,7 +64,7 @@ def gradient(f, *varargs, axis=None, edge_order=1, needs=(True,) * 4):
     return y, pullback
 
 
-@rrule(np.convolve, result="fresh", kind="array1")
+@rrule(np.convolve, result="fresh", kind="array1", multilinear=("a", "v"))
 def convolve(a, v, mode="full"):
     y = np.convolve(a, v, mode)
     n, m = size(a), size(v)
@@ -81,7 +81,7 @@ def convolve(a, v, mode="full"):
     return y, pullback
 
 
-@rrule(np.correlate, result="fresh", kind="array1")
+@rrule(np.correlate, result="fresh", kind="array1", multilinear=("a", "v"))
 def correlate(a, v, mode="valid"):
     """A convolution with the conjugate of the second in reverse."""
     y = np.correlate(a, v, mode)

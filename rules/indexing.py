@@ -15,7 +15,7 @@ from adcompiler.runtime.shapes import shape
 # Elements at an index
 
 
-@rrule(operator.getitem, np.ndarray.__getitem__, kind="getitem")
+@rrule(operator.getitem, np.ndarray.__getitem__, kind="getitem", linear=("a",))
 def getitem(a, index):
     y = a[index]
     a_shape = shape(a)
@@ -26,7 +26,7 @@ def getitem(a, index):
     return y, pullback
 
 
-@rrule(np.take, np.ndarray.take, result="fresh", flat=("indices",))
+@rrule(np.take, np.ndarray.take, result="fresh", flat=("indices",), linear=("a",))
 def take(a, indices, axis=None, *, mode="raise"):
     y = np.take(a, indices, axis, mode=mode)
     a_shape = shape(a)
@@ -41,7 +41,7 @@ def take(a, indices, axis=None, *, mode="raise"):
     return y, pullback
 
 
-@rrule(np.take_along_axis, result="fresh", kind="array", flat=("indices",))
+@rrule(np.take_along_axis, result="fresh", kind="array", flat=("indices",), linear=("arr",))
 def take_along_axis(arr, indices, axis=-1):
     y = np.take_along_axis(arr, indices, axis)
     arr_shape = shape(arr)
@@ -52,7 +52,7 @@ def take_along_axis(arr, indices, axis=-1):
     return y, pullback
 
 
-@rrule(np.compress, result="fresh", kind="array", flat=("condition",))
+@rrule(np.compress, result="fresh", kind="array", flat=("condition",), linear=("a",))
 def compress(condition, a, axis=None):
     y = np.compress(condition, a, axis)
     a_shape = shape(a)
@@ -63,7 +63,7 @@ def compress(condition, a, axis=None):
     return y, pullback
 
 
-@rrule(np.ndarray.compress, result="fresh", kind="array", flat=("condition",))
+@rrule(np.ndarray.compress, result="fresh", kind="array", flat=("condition",), linear=("a",))
 def compress_method(a, condition, axis=None):
     y = a.compress(condition, axis)
     a_shape = shape(a)
@@ -74,7 +74,7 @@ def compress_method(a, condition, axis=None):
     return y, pullback
 
 
-@rrule(np.extract, result="fresh", kind="array1", flat=("condition",))
+@rrule(np.extract, result="fresh", kind="array1", flat=("condition",), linear=("arr",))
 def extract(condition, arr):
     y = np.extract(condition, arr)
     arr_shape = shape(arr)
@@ -88,7 +88,7 @@ def extract(condition, arr):
 # Elements of several arrays
 
 
-@rrule(np.choose, np.ndarray.choose, result="fresh", kind="array", flat=("a",))
+@rrule(np.choose, np.ndarray.choose, result="fresh", kind="array", flat=("a",), linear=("choices",))
 def choose(a, choices, *, mode="raise"):
     y = np.choose(a, choices, mode=mode)
     given = layout(choices)
@@ -99,7 +99,7 @@ def choose(a, choices, *, mode="raise"):
     return y, pullback
 
 
-@rrule(np.select, result="fresh", kind="array", flat=("condlist",))
+@rrule(np.select, result="fresh", kind="array", flat=("condlist",), linear=("choicelist", "default"))
 def select(condlist, choicelist, default=0):
     y = np.select(condlist, choicelist, default)
     given = layout(choicelist)

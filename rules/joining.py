@@ -18,7 +18,7 @@ ROW_STACK = [np.row_stack] if hasattr(np, "row_stack") else []  # the older name
 # Arrays joined along an axis
 
 
-@rrule(np.concatenate, result="fresh", kind="concatenate")
+@rrule(np.concatenate, result="fresh", kind="concatenate", linear=("arrays",))
 def concatenate(arrays, axis=0, *, dtype=None, casting="same_kind"):
     y = np.concatenate(arrays, axis, dtype=dtype, casting=casting)
     parts = layout(arrays)
@@ -34,7 +34,7 @@ def concatenate(arrays, axis=0, *, dtype=None, casting="same_kind"):
     return y, pullback
 
 
-@rrule(np.stack, result="fresh", kind="stack")
+@rrule(np.stack, result="fresh", kind="stack", linear=("arrays",))
 def stack(arrays, axis=0, *, dtype=None, casting="same_kind"):
     y = np.stack(arrays, axis, dtype=dtype, casting=casting)
     y_dtype = y.dtype
@@ -51,7 +51,7 @@ def stack(arrays, axis=0, *, dtype=None, casting="same_kind"):
     return y, pullback
 
 
-@rrule(np.vstack, *ROW_STACK, result="fresh", kind="array")
+@rrule(np.vstack, *ROW_STACK, result="fresh", kind="array", linear=("tup",))
 def vstack(tup, *, dtype=None, casting="same_kind"):
     y = np.vstack(tup, dtype=dtype, casting=casting)
     parts = layout(tup)
@@ -67,7 +67,7 @@ def vstack(tup, *, dtype=None, casting="same_kind"):
     return y, pullback
 
 
-@rrule(np.hstack, result="fresh", kind="array")
+@rrule(np.hstack, result="fresh", kind="array", linear=("tup",))
 def hstack(tup, *, dtype=None, casting="same_kind"):
     y = np.hstack(tup, dtype=dtype, casting=casting)
     parts = layout(tup)
@@ -84,7 +84,7 @@ def hstack(tup, *, dtype=None, casting="same_kind"):
     return y, pullback
 
 
-@rrule(np.column_stack, result="fresh", kind="array")
+@rrule(np.column_stack, result="fresh", kind="array", linear=("tup",))
 def column_stack(tup):
     y = np.column_stack(tup)
     parts = layout(tup)
@@ -95,7 +95,7 @@ def column_stack(tup):
     return y, pullback
 
 
-@rrule(np.dstack, result="fresh", kind="array")
+@rrule(np.dstack, result="fresh", kind="array", linear=("tup",))
 def dstack(tup):
     y = np.dstack(tup)
     parts = layout(tup)
@@ -106,7 +106,7 @@ def dstack(tup):
     return y, pullback
 
 
-@rrule(np.append, result="fresh", kind="array")
+@rrule(np.append, result="fresh", kind="array", linear=("arr", "values"))
 def append(arr, values, axis=None):
     y = np.append(arr, values, axis)
     parts = layout((arr, values))
@@ -120,7 +120,7 @@ def append(arr, values, axis=None):
 # Arrays joined along several axes
 
 
-@rrule(np.block, result="fresh", kind="array")
+@rrule(np.block, result="fresh", kind="array", linear=("arrays",))
 def block(arrays):
     y = np.block(arrays)
     parts = block_layout(arrays)
@@ -148,7 +148,7 @@ def concatenator(self, key):
 # Elements put between others
 
 
-@rrule(np.insert, result="fresh", kind="array", flat=("obj",))
+@rrule(np.insert, result="fresh", kind="array", flat=("obj",), linear=("arr", "values"))
 def insert(arr, obj, values, axis=None):
     y = np.insert(arr, obj, values, axis)
     arr_shape, values_shape = shape_of(arr), shape_of(values)

@@ -175,7 +175,7 @@ def copysign(x, y):
     return z, pullback
 
 
-@rrule(math.ldexp, kind="scalar_real")
+@rrule(math.ldexp, kind="scalar_real", linear=("x",))
 def ldexp(x, i):
     y = math.ldexp(x, i)
 
@@ -219,7 +219,7 @@ def dist(p, q):
     return y, pullback
 
 
-@rrule(math.fsum, kind="scalar_real")
+@rrule(math.fsum, kind="scalar_real", linear=("seq",))
 def fsum(seq):
     shapes = entry_shapes(seq)
     y = math.fsum(seq)

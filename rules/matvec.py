@@ -8,7 +8,7 @@ from adcompiler.runtime.products import adjoint
 from adcompiler.runtime.shapes import conj, fit, shape
 
 
-@rrule(np.matvec, result="fresh", kind="array")
+@rrule(np.matvec, result="fresh", kind="array", multilinear=("x1", "x2"))
 def matvec(x1, x2, /):
     y = np.matvec(x1, x2)
     x1_shape, x2_shape = shape(x1), shape(x2)
@@ -21,7 +21,7 @@ def matvec(x1, x2, /):
     return y, pullback
 
 
-@rrule(np.vecmat, result="fresh", kind="array")
+@rrule(np.vecmat, result="fresh", kind="array", multilinear=("x1", "x2"))
 def vecmat(x1, x2, /):
     y = np.vecmat(x1, x2)
     x1_shape, x2_shape = shape(x1), shape(x2)

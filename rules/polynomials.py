@@ -19,7 +19,7 @@ from adcompiler.runtime.polynomials import (
 from adcompiler.runtime.shapes import shape, size
 
 
-@rrule(np.polyval, result="fresh")
+@rrule(np.polyval, result="fresh", linear=("p",))
 def polyval(p, x):
     y = np.polyval(p, x)
     p_shape = shape(p)
@@ -31,7 +31,7 @@ def polyval(p, x):
     return y, pullback
 
 
-@rrule(np.polyadd, result="fresh", kind="array")
+@rrule(np.polyadd, result="fresh", kind="array", linear=("a1", "a2"))
 def polyadd(a1, a2):
     y = np.polyadd(a1, a2)
     a1_shape, a2_shape = shape(a1), shape(a2)
@@ -42,7 +42,7 @@ def polyadd(a1, a2):
     return y, pullback
 
 
-@rrule(np.polysub, result="fresh", kind="array")
+@rrule(np.polysub, result="fresh", kind="array", linear=("a1", "a2"))
 def polysub(a1, a2):
     y = np.polysub(a1, a2)
     a1_shape, a2_shape = shape(a1), shape(a2)
@@ -76,7 +76,7 @@ def polydiv(u, v):
     return y, pullback
 
 
-@rrule(np.polyder, kind="array1")
+@rrule(np.polyder, kind="array1", linear=("p",))
 def polyder(p, m=1):
     y = np.polyder(p, m)
     count = size(p)
@@ -87,7 +87,7 @@ def polyder(p, m=1):
     return y, pullback
 
 
-@rrule(np.polyint, kind="array1")
+@rrule(np.polyint, kind="array1", linear=("p", "k"))
 def polyint(p, m=1, k=None):
     y = np.polyint(p, m, k)
     count = size(p)

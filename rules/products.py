@@ -31,7 +31,7 @@ from adcompiler.runtime.products import (
 from adcompiler.runtime.shapes import conj, ndim, shape
 
 
-@rrule(np.matmul, operator.matmul, np.linalg.matmul, result="fresh", kind="matmul")
+@rrule(np.matmul, operator.matmul, np.linalg.matmul, result="fresh", kind="matmul", multilinear=("a", "b"))
 def matmul(a, b):
     y = np.matmul(a, b)
     a_shape, b_shape = shape(a), shape(b)
@@ -57,7 +57,7 @@ def matmul(a, b):
     return y, pullback
 
 
-@rrule(np.dot, np.ndarray.dot, result="fresh")
+@rrule(np.dot, np.ndarray.dot, result="fresh", multilinear=("a", "b"))
 def dot(a, b):
     y = np.dot(a, b)
     a_shape, b_shape = shape(a), shape(b)
@@ -83,7 +83,7 @@ def dot(a, b):
     return y, pullback
 
 
-@rrule(np.outer, np.linalg.outer, result="fresh", kind="array2")
+@rrule(np.outer, np.linalg.outer, result="fresh", kind="array2", multilinear=("a", "b"))
 def outer(a, b):
     y = np.outer(a, b)
     a_shape, b_shape = shape(a), shape(b)
@@ -100,7 +100,7 @@ def outer(a, b):
     return y, pullback
 
 
-@rrule(np.inner, result="fresh")
+@rrule(np.inner, result="fresh", multilinear=("a", "b"))
 def inner(a, b):
     y = np.inner(a, b)
     a_shape, b_shape = shape(a), shape(b)
@@ -117,7 +117,7 @@ def inner(a, b):
     return y, pullback
 
 
-@rrule(np.vdot, result="fresh", kind="scalar")
+@rrule(np.vdot, result="fresh", kind="scalar", multilinear=("a", "b"))
 def vdot(a, b):
     y = np.vdot(a, b)
     a_shape, b_shape = shape(a), shape(b)
@@ -134,7 +134,7 @@ def vdot(a, b):
     return y, pullback
 
 
-@rrule(np.tensordot, np.linalg.tensordot, result="fresh", kind="array")
+@rrule(np.tensordot, np.linalg.tensordot, result="fresh", kind="array", multilinear=("a", "b"))
 def tensordot(a, b, axes=2):
     y = np.tensordot(a, b, axes)
     a_shape, b_shape = shape(a), shape(b)
@@ -145,7 +145,7 @@ def tensordot(a, b, axes=2):
     return y, pullback
 
 
-@rrule(np.einsum, result="same")
+@rrule(np.einsum, result="same", multilinear=("subscripts", "operands"))
 def einsum(subscripts, *operands, optimize=False):
     y = np.einsum(subscripts, *operands, optimize=optimize)
 
@@ -155,7 +155,7 @@ def einsum(subscripts, *operands, optimize=False):
     return y, pullback
 
 
-@rrule(np.kron, result="fresh", kind="array")
+@rrule(np.kron, result="fresh", kind="array", multilinear=("a", "b"))
 def kron(a, b):
     y = np.kron(a, b)
     a_shape, b_shape = shape(a), shape(b)
@@ -166,7 +166,7 @@ def kron(a, b):
     return y, pullback
 
 
-@rrule(np.vecdot, np.linalg.vecdot, result="fresh")
+@rrule(np.vecdot, np.linalg.vecdot, result="fresh", multilinear=("x1", "x2"))
 def vecdot(x1, x2, /, *, axis=-1):
     """The first factor is conjugated, which makes the product antilinear in it."""
     y = np.vecdot(x1, x2, axis=axis)
@@ -188,7 +188,7 @@ def multi_dot(arrays):
     return y, pullback
 
 
-@rrule(np.cross, result="fresh")
+@rrule(np.cross, result="fresh", multilinear=("a", "b"))
 def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     y = np.cross(a, b, axisa, axisb, axisc, axis)
     a_shape, b_shape = shape(a), shape(b)
@@ -201,7 +201,7 @@ def cross(a, b, axisa=-1, axisb=-1, axisc=-1, axis=None):
     return y, pullback
 
 
-@rrule(np.linalg.cross, result="fresh", kind="array")
+@rrule(np.linalg.cross, result="fresh", kind="array", multilinear=("x1", "x2"))
 def cross_of_three(x1, x2, /, *, axis=-1):
     y = np.linalg.cross(x1, x2, axis=axis)
     x1_shape, x2_shape = shape(x1), shape(x2)
@@ -217,7 +217,7 @@ def cross_of_three(x1, x2, /, *, axis=-1):
 # Diagonals of matrices
 
 
-@rrule(np.trace, np.ndarray.trace, result="fresh")
+@rrule(np.trace, np.ndarray.trace, result="fresh", linear=("a",))
 def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
     y = np.trace(a, offset, axis1, axis2, dtype)
     a_shape = shape(a)
@@ -228,7 +228,7 @@ def trace(a, offset=0, axis1=0, axis2=1, dtype=None):
     return y, pullback
 
 
-@rrule(np.linalg.trace, result="fresh")
+@rrule(np.linalg.trace, result="fresh", linear=("x",))
 def matrix_trace(x, /, *, offset=0, dtype=None):
     y = np.linalg.trace(x, offset=offset, dtype=dtype)
     x_shape = shape(x)
@@ -239,7 +239,7 @@ def matrix_trace(x, /, *, offset=0, dtype=None):
     return y, pullback
 
 
-@rrule(np.linalg.diagonal, result="view", kind="array")
+@rrule(np.linalg.diagonal, result="view", kind="array", linear=("x",))
 def matrix_diagonal(x, /, *, offset=0):
     y = np.linalg.diagonal(x, offset=offset)
     x_shape = shape(x)

@@ -10,7 +10,7 @@ from adcompiler.runtime.sequences import entry_shapes, extreme_bar, spread
 from adcompiler.runtime.shapes import fit, shape
 
 
-@rrule(builtins.float, kind="scalar")
+@rrule(builtins.float, kind="scalar", linear=("x",))
 def float_(x=0.0):
     y = float(x)
     x_shape = shape(x)
@@ -21,7 +21,7 @@ def float_(x=0.0):
     return y, pullback
 
 
-@rrule(builtins.complex, kind="scalar_complex")
+@rrule(builtins.complex, kind="scalar_complex", linear=("real", "imag"))
 def complex_(real=0.0, imag=None):
     y = complex(real) if imag is None else complex(real, imag)
 
@@ -35,7 +35,7 @@ def complex_(real=0.0, imag=None):
     return y, pullback
 
 
-@rrule(builtins.sum, result="fresh", kind="number")
+@rrule(builtins.sum, result="fresh", kind="number", linear=("iterable", "start"))
 def sum_(iterable, start=0):
     shapes, start_shape = entry_shapes(iterable), shape(start)
     y = sum(iterable, start)

@@ -52,7 +52,7 @@ def arange(start, stop=None, step=1, dtype=None, *, device=None):
     return y, pullback
 
 
-@rrule(np.linspace, result="fresh", kind="array")
+@rrule(np.linspace, result="fresh", kind="array", linear=("start", "stop"))
 def linspace(start, stop, num=50, endpoint=True, *, dtype=None, axis=0, device=None):
     y = np.linspace(start, stop, num, endpoint, dtype=dtype, axis=axis, device=device)
     start_shape, stop_shape = shape_of(start), shape_of(stop)
@@ -67,7 +67,7 @@ def linspace(start, stop, num=50, endpoint=True, *, dtype=None, axis=0, device=N
     return y, pullback
 
 
-@rrule(np.linspace, result="fresh", kind="unknown", general=True)
+@rrule(np.linspace, result="fresh", kind="unknown", general=True, linear=("start", "stop"))
 def linspace_with_step(start, stop, num=50, endpoint=True, retstep=False, dtype=None, axis=0, *, device=None):
     """Opaque: a pair if `retstep` is true. The step of a single point is nan, and has no derivative."""
     y = np.linspace(start, stop, num, endpoint, retstep, dtype, axis, **set_only(device=device))
@@ -115,7 +115,7 @@ def geomspace(start, stop, num=50, endpoint=True, dtype=None, axis=0):
     return y, pullback
 
 
-@rrule(np.meshgrid, kind="tuple")
+@rrule(np.meshgrid, kind="tuple", linear=("xi",))
 def meshgrid(*xi, copy=True, sparse=False, indexing="xy"):
     y = np.meshgrid(*xi, copy=copy, sparse=sparse, indexing=indexing)
     shapes = shapes_of(xi)

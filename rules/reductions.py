@@ -31,7 +31,7 @@ from adcompiler.runtime.shapes import conj, expand, fit, ndim, shape, size
 # Sums and means
 
 
-@rrule(np.sum, np.ndarray.sum, result="fresh", kind="reduction")
+@rrule(np.sum, np.ndarray.sum, result="fresh", kind="reduction", linear=("a",))
 def sum(a, axis=None, *, keepdims=False):
     y = np.sum(a, axis=axis, keepdims=keepdims)
     a_shape = shape(a)
@@ -42,7 +42,7 @@ def sum(a, axis=None, *, keepdims=False):
     return y, pullback
 
 
-@rrule(np.mean, np.ndarray.mean, result="fresh", kind="reduction")
+@rrule(np.mean, np.ndarray.mean, result="fresh", kind="reduction", linear=("a",))
 def mean(a, axis=None, *, keepdims=False):
     y = np.mean(a, axis=axis, keepdims=keepdims)
     a_shape = shape(a)
@@ -131,7 +131,7 @@ def std(a, axis=None, *, ddof=0, keepdims=False):
     return y, pullback
 
 
-@rrule(np.average, result="fresh", kind="reduction")
+@rrule(np.average, result="fresh", kind="reduction", linear=("a",))
 def average(a, axis=None, weights=None, *, keepdims=False):
     y = np.average(a, axis, weights, keepdims=keepdims)
     a_shape, weights_shape = shape(a), shape(weights)
@@ -163,7 +163,7 @@ def median(a, axis=None, *, keepdims=False):
 # Running sums, products and differences
 
 
-@rrule(np.cumsum, np.ndarray.cumsum, result="fresh", kind="array")
+@rrule(np.cumsum, np.ndarray.cumsum, result="fresh", kind="array", linear=("a",))
 def cumsum(a, axis=None):
     y = np.cumsum(a, axis=axis)
     a_shape = shape(a)
@@ -197,7 +197,7 @@ def cumprod(a, axis=None):
     return y, pullback
 
 
-@rrule(np.diff, result="same", kind="array")
+@rrule(np.diff, result="same", kind="array", linear=("a",))
 def diff(a, n=1, axis=-1):
     y = np.diff(a, n, axis)
     a_shape = shape(a)
@@ -208,7 +208,7 @@ def diff(a, n=1, axis=-1):
     return y, pullback
 
 
-@rrule(np.trapezoid, result="fresh")
+@rrule(np.trapezoid, result="fresh", linear=("y",))
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     area = np.trapezoid(y, x, dx, axis)
     y_shape, x_shape, dx_shape = shape(y), shape(x), shape(dx)
@@ -229,7 +229,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
 # Reductions by the ufuncs themselves, which take the first axis unless told otherwise
 
 
-@rrule(np.add.reduce, result="fresh", kind="reduction")
+@rrule(np.add.reduce, result="fresh", kind="reduction", linear=("array",))
 def add_reduce(array, axis=0, *, keepdims=False):
     y = np.add.reduce(array, axis=axis, keepdims=keepdims)
     array_shape = shape(array)

@@ -31,7 +31,7 @@ from adcompiler.runtime.shapes import conj, dtype_of, fit, real, shape
 # Sums, means and products
 
 
-@rrule(np.sum, np.ndarray.sum, result="fresh", kind="reduction", flat=("where",), general=True)
+@rrule(np.sum, np.ndarray.sum, result="fresh", kind="reduction", flat=("where",), general=True, linear=("a", "initial"))
 def sum_general(a, axis=None, dtype=None, *, keepdims=False, initial=None, where=True):
     y = np.sum(a, axis=axis, keepdims=keepdims, **given(dtype=dtype, initial=initial, where=where))
     a_shape, y_dtype = shape(a), dtype_of(y)
@@ -43,7 +43,7 @@ def sum_general(a, axis=None, dtype=None, *, keepdims=False, initial=None, where
     return y, pullback
 
 
-@rrule(np.mean, np.ndarray.mean, result="fresh", kind="reduction", flat=("where",), general=True)
+@rrule(np.mean, np.ndarray.mean, result="fresh", kind="reduction", flat=("where",), general=True, linear=("a",))
 def mean_general(a, axis=None, dtype=None, *, keepdims=False, where=True):
     y = np.mean(a, axis=axis, keepdims=keepdims, **given(dtype=dtype, where=where))
     a_shape, y_dtype = shape(a), dtype_of(y)

@@ -12,15 +12,22 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-import numpy as np
-
+from adcompiler.rules.declarations import (
+    accepted_call,
+    argument_names,
+    check_declaration,
+    check_keys,
+    is_builtin,
+    is_lambda,
+    names_of_parameters,
+    scalar_function,
+)
+from adcompiler.rules.declarations import key_name as key_name
 from adcompiler.rules.twins import numpy_twin
-from adcompiler.runtime.shapes import conj, fit, shape
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 Key = Hashable
 
-RESULTS = (None, "fresh", "view", "same")
 RULE_KINDS = frozenset(
     "elementwise elementwise_real elementwise_complex where scalar scalar_complex scalar_real reduction reduction_real "
     "like array array_real array_complex array1 array2 same_rank_real same_rank_complex transpose matmul getitem "
@@ -28,9 +35,6 @@ RULE_KINDS = frozenset(
     "eig eigh lstsq qr slogdet svd".split()
 )
 NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "text", "whole", "generator"}
-
-# Parameters that the caller of a rule fills in, not the user.
-RULE_OPTIONS = ("needs", "config")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -49,7 +53,8 @@ class Rule:
     partials: tuple[Callable[..., Any], ...] = ()
     result: str | None = None
     kind: str | None = None
-    linear: tuple[int | str, ...] = ()
+    linear: tuple[str, ...] = ()
+    multilinear: tuple[str, ...] = ()
     order: int | None = None
     options: tuple[str, ...] = ()
     flat: tuple[str, ...] = ()
@@ -70,7 +75,7 @@ class NonDiff:
     builtin: bool = False
 
 
-_lock = threading.RLock()
+lock = threading.RLock()
 _rules: dict[Key, tuple[Rule, ...]] = {}
 _non_differentiable: dict[Key, NonDiff] = {}
 _refused: dict[Key, str] = {}
@@ -83,7 +88,8 @@ def rrule(
     *keys: Key,
     result: str | None = None,
     kind: str | None = None,
-    linear: Iterable[int | str] = (),
+    linear: Iterable[str] = (),
+    multilinear: Iterable[str] = (),
     order: int | None = None,
     flat: Iterable[str] = (),
     accepts: Iterable[type] = (),
@@ -94,20 +100,27 @@ def rrule(
     The rule takes the arguments of those functions and returns ``(y, pullback)``; ``pullback(y_bar)`` returns a tuple
     with one cotangent for each parameter, None where there is none. `result` says whether the value is ``"fresh"``
     memory, a ``"view"`` of an argument, or possibly the ``"same"`` object; None if unknown. `kind` names the kind of
-    the value, `linear` the parameters it is linear in, `flat` those in which it is piecewise constant (a condition, a
-    shape: an active argument there has the derivative zero and is not refused), and ``order=1`` says that the rule
-    cannot be differentiated again. A later rule comes before an earlier one. Raises TypeError or ValueError if the
-    declaration makes no sense.
+    the value, `flat` the parameters in which it is piecewise constant (a condition, a shape: an active argument there
+    has the derivative zero and is not refused), and ``order=1`` says that the rule cannot be differentiated again. A
+    later rule comes before an earlier one. Raises TypeError or ValueError if the declaration makes no sense.
+
+    Two options give the derivative forwards, where there is no `frule` of the function. `linear` names parameters in
+    all of which together the function is linear over the real numbers, whatever the others are: ``y_dot`` is the
+    function of their tangents, with zeros for those that have none. So ``np.add`` has ``linear=("a", "b")``, and
+    ``np.where(condition, x, y)`` has ``linear=("x", "y")``. `multilinear` names parameters in each of which alone it
+    is linear while all others stay as they are: ``y_dot`` is a sum of the function of one tangent each, as of a
+    product. Each argument of ``*args`` counts as a parameter there. They hold for calls in which no other parameter
+    has a tangent.
 
     Two options are for built-in rules: `accepts` names types that the rule takes besides numbers and arrays (rules of
     users take anything), and with ``general=True`` the rule comes after another one of the same function: it gets the
     calls that the first one does not take, or declines.
     """
-    _check_keys("rrule", keys)
-    _check_declaration(result, kind, RULE_KINDS)
+    check_keys("rrule", keys)
+    check_declaration(result, kind, RULE_KINDS)
 
     def register(function: Function) -> Function:
-        signature, options = _accepted_call(function)
+        signature, options = accepted_call(function)
         _add_rule(
             Rule(
                 keys=keys,
@@ -116,12 +129,13 @@ def rrule(
                 signature=signature,
                 result=result,
                 kind=kind,
-                linear=tuple(linear),
+                linear=names_of_parameters("linear", linear, function, signature),
+                multilinear=names_of_parameters("multilinear", multilinear, function, signature),
                 order=order,
                 options=options,
                 flat=tuple(flat),
                 accepts=tuple(accepts),
-                builtin=_is_builtin(getattr(function, "__module__", None)),
+                builtin=is_builtin(getattr(function, "__module__", None)),
             ),
             general,
         )
@@ -141,22 +155,22 @@ def scalar_rule(
     the arguments and, if wanted, the result as ``out``. The cotangent of an argument is ``y_bar * conj(partial)``
     brought to its shape. Raises TypeError if the number of lambdas is not the number of arguments.
     """
-    partials = tuple(entry for entry in keys_and_partials if _is_lambda(entry))
+    partials = tuple(entry for entry in keys_and_partials if is_lambda(entry))
     keys = keys_and_partials[: len(keys_and_partials) - len(partials)]
     if keys_and_partials[len(keys) :] != partials:
         raise TypeError("scalar_rule takes first the functions, then the lambdas")
-    _check_keys("scalar_rule", keys)
-    _check_declaration(result, kind, RULE_KINDS)
-    names = _argument_names(keys, partials)
+    check_keys("scalar_rule", keys)
+    check_declaration(result, kind, RULE_KINDS)
+    names = argument_names(keys, partials)
     rule = Rule(
         keys=keys,
-        function=_scalar_function(keys, partials),
+        function=scalar_function(keys, partials),
         name=getattr(keys[0], "__name__", repr(keys[0])),
         signature=inspect.Signature([inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in names]),
         partials=partials,
         result=result,
         kind=kind,
-        builtin=_is_builtin(partials[0].__module__),
+        builtin=is_builtin(partials[0].__module__),
     )
     _add_rule(rule)
     return rule
@@ -169,18 +183,18 @@ def non_differentiable(*keys: Key, kind: str | None = None) -> None:
     make a number of that again), ``"whole"`` of those that make a whole number even of text. What a user declares
     replaces an earlier rule of the same function.
     """
-    _check_keys("non_differentiable", keys)
-    _check_declaration(None, kind, NON_DIFFERENTIABLE_KINDS)
-    builtin = _is_builtin(sys._getframe(1).f_globals.get("__name__"))
+    check_keys("non_differentiable", keys)
+    check_declaration(None, kind, NON_DIFFERENTIABLE_KINDS)
+    builtin = is_builtin(sys._getframe(1).f_globals.get("__name__"))
     global _rules, _non_differentiable, _refused
-    with _lock:
+    with lock:
         if builtin:
             _check_not_built_in(keys)
         else:
             _rules = {key: rules for key, rules in _rules.items() if key not in keys}
             _refused = {key: why for key, why in _refused.items() if key not in keys}
         _non_differentiable = _non_differentiable | {key: NonDiff(key, kind, builtin) for key in keys}
-    _notify(keys)
+    notify(keys)
 
 
 def refused(*keys: Key, why: str) -> None:
@@ -188,21 +202,21 @@ def refused(*keys: Key, why: str) -> None:
 
     `why` are one or two sentences, and then what to do instead, on a line of its own.
     """
-    _check_keys("refused", keys)
+    check_keys("refused", keys)
     what_to_do = why.split("\n")[1:]
     if len(what_to_do) != 1:
         raise ValueError(f"refused needs the reason, and on a second line what to do, not {why!r}")
     global _refused
-    with _lock:
+    with lock:
         _check_not_built_in(keys)
         _refused = _refused | dict.fromkeys(keys, why)
-    _notify(keys)
+    notify(keys)
 
 
 def later(module: str, rules: str) -> None:
     """Import the built-in rules in the module `rules` as soon as a user has imported `module`, and not before."""
     global _waiting
-    with _lock:
+    with lock:
         _waiting = _waiting | {module: rules}
 
 
@@ -211,13 +225,13 @@ def opt_out(key: Key, *types: type) -> None:
 
     The function's own source is then differentiated instead.
     """
-    _check_keys("opt_out", (key,))
+    check_keys("opt_out", (key,))
     if not types or not all(isinstance(t, type) for t in types):
         raise TypeError(f"opt_out needs the types it holds for: opt_out({key_name(key)}, MyArray)")
     global _opt_outs
-    with _lock:
+    with lock:
         _opt_outs = _opt_outs | {key: _opt_outs.get(key, ()) + types}
-    _notify((key,))
+    notify((key,))
 
 
 def lookup(key: Any, arg_types: Sequence[type] = ()) -> tuple[Rule, ...]:
@@ -225,7 +239,7 @@ def lookup(key: Any, arg_types: Sequence[type] = ()) -> tuple[Rule, ...]:
 
     Empty if there is none, or if a type in `arg_types` has opted out. A CuPy function has the rules of its NumPy twin.
     """
-    _load_waiting()
+    load_waiting()
     try:
         rules = _rules.get(key)
     except TypeError:  # unhashable, so it cannot have been registered
@@ -241,7 +255,7 @@ def lookup(key: Any, arg_types: Sequence[type] = ()) -> tuple[Rule, ...]:
 
 def is_non_differentiable(key: Any) -> NonDiff | None:
     """The declaration that the function `key` has no derivative, or None if there is no such declaration."""
-    _load_waiting()
+    load_waiting()
     try:
         found = _non_differentiable.get(key)
     except TypeError:
@@ -254,7 +268,7 @@ def is_non_differentiable(key: Any) -> NonDiff | None:
 
 def refusal(key: Any) -> str | None:
     """Why the function `key` is refused, and on a second line what to do; None if it is not."""
-    _load_waiting()
+    load_waiting()
     try:
         found = _refused.get(key)
     except TypeError:
@@ -268,7 +282,7 @@ def refusal(key: Any) -> str | None:
 def on_register(callback: Callable[[tuple[Key, ...]], None]) -> None:
     """Have `callback(keys)` called after every registration, with the functions that it concerned."""
     global _callbacks
-    with _lock:
+    with lock:
         _callbacks = (*_callbacks, callback)
 
 
@@ -287,25 +301,12 @@ def all_refused() -> dict[Key, str]:
     return dict(_refused)
 
 
-def key_name(key: Any) -> str:
-    """A readable name of a key: ``numpy.sin``, ``ndarray.sum``, ``operator.mul``."""
-    name = getattr(key, "__name__", None)
-    if name is None:
-        text = repr(key)
-        return f"<{type(key).__module__}.{type(key).__qualname__} object>" if " at 0x" in text else text
-    owner = getattr(key, "__objclass__", None)
-    if isinstance(getattr(key, "__self__", None), np.ufunc):
-        return f"{key_name(key.__self__)}.{name}"
-    place = owner.__name__ if owner is not None else getattr(key, "__module__", None)
-    return f"{place.lstrip('_')}.{getattr(key, '__qualname__', name) if owner is None else name}" if place else name
-
-
-def _load_waiting() -> None:
+def load_waiting() -> None:
     """Import the rules of packages that the user has imported by now."""
     global _waiting
     if _waiting.keys().isdisjoint(sys.modules.keys()):
         return
-    with _lock:
+    with lock:
         ready = [module for module in _waiting if getattr(sys.modules.get(module), "__file__", None)]
         modules = [_waiting[module] for module in ready]
         _waiting = {module: rules for module, rules in _waiting.items() if module not in ready}
@@ -322,14 +323,14 @@ def _load_waiting() -> None:
 
 def _add_rule(rule: Rule, general: bool = False) -> None:
     global _rules, _non_differentiable, _refused
-    with _lock:
+    with lock:
         if rule.builtin:
             _check_not_built_in(rule.keys, general)
         else:
             _non_differentiable = {k: found for k, found in _non_differentiable.items() if k not in rule.keys}
             _refused = {k: why for k, why in _refused.items() if k not in rule.keys}
         _rules = _rules | {key: _ordered(rule, _rules.get(key, ())) for key in rule.keys}
-    _notify(rule.keys)
+    notify(rule.keys)
 
 
 def _ordered(rule: Rule, earlier: tuple[Rule, ...]) -> tuple[Rule, ...]:
@@ -337,7 +338,7 @@ def _ordered(rule: Rule, earlier: tuple[Rule, ...]) -> tuple[Rule, ...]:
     return (*earlier, rule) if rule.builtin else (rule, *earlier)
 
 
-def _notify(keys: tuple[Key, ...]) -> None:
+def notify(keys: tuple[Key, ...]) -> None:
     # Outside the lock: a callback may look up rules, or wait for a thread that registers one.
     for callback in _callbacks:
         callback(keys)
@@ -350,72 +351,3 @@ def _check_not_built_in(keys: tuple[Key, ...], general: bool = False) -> None:
             raise ValueError(f"{key_name(key)} is already registered; put all keys of one operation on one rule")
         if general and not _rules.get(key):
             raise ValueError(f"{key_name(key)} has no rule yet, which a general one would come after")
-
-
-def _check_keys(decorator: str, keys: tuple[Any, ...]) -> None:
-    if not keys:
-        raise TypeError(f"{decorator} needs the function that it is for: {decorator}(np.sin)")
-    for position, key in enumerate(keys):
-        if not callable(key) and not inspect.isdatadescriptor(key):
-            raise TypeError(f"{decorator} is for functions and descriptors such as np.ndarray.T, not for {key!r}")
-        if not isinstance(key, Hashable):
-            raise TypeError(f"{decorator} needs a hashable function, and {key!r} is not")
-        if key in keys[:position]:
-            raise ValueError(f"{key_name(key)} is named twice; NumPy has aliases: keep one of them")
-
-
-def _check_declaration(result: str | None, kind: str | None, kinds: frozenset[str]) -> None:
-    if result not in RESULTS:
-        raise ValueError(f"result={result!r} is not one of {', '.join(map(repr, RESULTS))}")
-    if kind is not None and kind not in kinds:
-        raise ValueError(f"kind={kind!r} is not one of {', '.join(sorted(kinds))}")
-
-
-def _accepted_call(function: Any) -> tuple[inspect.Signature, tuple[str, ...]]:
-    """The signature that users' calls are bound to, and the options that the rule takes besides."""
-    if not callable(function):
-        raise TypeError(f"a rule is a function that returns (y, pullback), not {function!r}")
-    parameters = inspect.signature(function).parameters.values()
-    options = [p.name for p in parameters if p.name in RULE_OPTIONS and p.kind is p.KEYWORD_ONLY]
-    return inspect.Signature([p for p in parameters if p.name not in options]), tuple(options)
-
-
-def _is_lambda(entry: Any) -> bool:
-    return getattr(entry, "__name__", None) == "<lambda>"
-
-
-def _is_builtin(module: str | None) -> bool:
-    return module is not None and (module + ".").startswith("adcompiler.rules.")
-
-
-def _argument_names(keys: tuple[Any, ...], partials: tuple[Callable[..., Any], ...]) -> list[str]:
-    """The argument names that all `partials` agree on, without ``out``."""
-    if not partials:
-        raise TypeError(f"the scalar_rule of {key_name(keys[0])} needs a lambda for each argument")
-    signatures = [[n for n in inspect.signature(partial).parameters if n != "out"] for partial in partials]
-    names = signatures[0]
-    if any(other != names for other in signatures):
-        raise TypeError(f"the lambdas of {key_name(keys[0])} take different arguments: {signatures}")
-    if len(names) != len(partials):
-        raise TypeError(f"{key_name(keys[0])} has {len(names)} arguments ({', '.join(names)}): {len(partials)} lambdas")
-    nargs = getattr(keys[0], "nin", len(names))
-    if nargs != len(names):
-        raise TypeError(f"{key_name(keys[0])} takes {nargs} arguments, and the lambdas take {len(names)}")
-    return names
-
-
-def _scalar_function(keys: tuple[Any, ...], partials: tuple[Callable[..., Any], ...]) -> Callable[..., Any]:
-    """The rule that a `scalar_rule` stands for, as a function that can be called."""
-    primal = next(key for key in keys if callable(key))
-    wants_out = ["out" in inspect.signature(partial).parameters for partial in partials]
-
-    def function(*args: Any) -> Any:
-        y = primal(*args)
-
-        def pullback(y_bar: Any) -> tuple[Any, ...]:
-            slopes = [p(*args, out=y) if out else p(*args) for p, out in zip(partials, wants_out, strict=True)]
-            return tuple(fit(y_bar * conj(d), shape(x)) for d, x in zip(slopes, args, strict=True))
-
-        return y, pullback
-
-    return function

@@ -10,7 +10,7 @@ from adcompiler.runtime.repeating import deleted_bar, repeat_bar, resize_bar, ti
 from adcompiler.runtime.shapes import shape as shape_of
 
 
-@rrule(np.tile, result="fresh", kind="array", flat=("reps",))
+@rrule(np.tile, result="fresh", kind="array", flat=("reps",), linear=("A",))
 def tile(A, reps):
     y = np.tile(A, reps)
     A_shape = shape_of(A)
@@ -21,7 +21,7 @@ def tile(A, reps):
     return y, pullback
 
 
-@rrule(np.repeat, np.ndarray.repeat, result="fresh", kind="array", flat=("repeats",))
+@rrule(np.repeat, np.ndarray.repeat, result="fresh", kind="array", flat=("repeats",), linear=("a",))
 def repeat(a, repeats, axis=None):
     y = np.repeat(a, repeats, axis)
     a_shape = shape_of(a)
@@ -32,7 +32,9 @@ def repeat(a, repeats, axis=None):
     return y, pullback
 
 
-@rrule(np.lib.stride_tricks.sliding_window_view, result="view", kind="array", flat=("window_shape", "axis"))
+@rrule(
+    np.lib.stride_tricks.sliding_window_view, result="view", kind="array", flat=("window_shape", "axis"), linear=("x",)
+)
 def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=False):
     y = np.lib.stride_tricks.sliding_window_view(x, window_shape, axis, subok=subok, writeable=writeable)
     x_shape = shape_of(x)
@@ -43,7 +45,7 @@ def sliding_window_view(x, window_shape, axis=None, *, subok=False, writeable=Fa
     return y, pullback
 
 
-@rrule(np.resize, result="fresh", kind="reshape", flat=("new_shape",))
+@rrule(np.resize, result="fresh", kind="reshape", flat=("new_shape",), linear=("a",))
 def resize(a, new_shape):
     y = np.resize(a, new_shape)
     a_shape = shape_of(a)
@@ -54,7 +56,7 @@ def resize(a, new_shape):
     return y, pullback
 
 
-@rrule(np.delete, result="fresh", kind="array", flat=("obj",))
+@rrule(np.delete, result="fresh", kind="array", flat=("obj",), linear=("arr",))
 def delete(arr, obj, axis=None):
     y = np.delete(arr, obj, axis)
     arr_shape = shape_of(arr)

@@ -18,7 +18,7 @@ from adcompiler.runtime.shapes import dtype_of, shape
 # Running sums and products
 
 
-@rrule(np.cumsum, np.ndarray.cumsum, result="fresh", kind="array", general=True)
+@rrule(np.cumsum, np.ndarray.cumsum, result="fresh", kind="array", general=True, linear=("a",))
 def cumsum_general(a, axis=None, dtype=None):
     y = np.cumsum(a, axis=axis, **given(dtype=dtype))
     a_shape, y_dtype = shape(a), dtype_of(y)
@@ -67,7 +67,7 @@ def nancumprod(a, axis=None, dtype=None):
 # Differences
 
 
-@rrule(np.diff, result="same", kind="array", general=True)
+@rrule(np.diff, result="same", kind="array", general=True, linear=("a", "prepend", "append"))
 def diff_general(a, n=1, axis=-1, prepend=None, append=None):
     """With values before and after; a number stands for a slice of equal ones."""
     y = np.diff(a, n, axis, **given(prepend=prepend, append=append))
@@ -79,7 +79,7 @@ def diff_general(a, n=1, axis=-1, prepend=None, append=None):
     return y, pullback
 
 
-@rrule(np.ediff1d, result="fresh", kind="array1")
+@rrule(np.ediff1d, result="fresh", kind="array1", linear=("ary", "to_end", "to_begin"))
 def ediff1d(ary, to_end=None, to_begin=None):
     y = np.ediff1d(ary, to_end, to_begin)
     ary_shape = shape(ary)

@@ -11,7 +11,7 @@ from adcompiler.runtime.shapes import shape as shape_of
 # Another shape for the same elements
 
 
-@rrule(np.reshape, result="same", kind="reshape", flat=("shape",))
+@rrule(np.reshape, result="same", kind="reshape", flat=("shape",), linear=("a",))
 def reshape_function(a, shape, order="C", *, copy=None):
     y = np.reshape(a, shape, order, **set_only(copy=copy))
     a_shape = shape_of(a)
@@ -27,7 +27,7 @@ def reshape_function(a, shape, order="C", *, copy=None):
     return y, pullback
 
 
-@rrule(np.ndarray.reshape, result="same", kind="reshape", flat=("shape",))
+@rrule(np.ndarray.reshape, result="same", kind="reshape", flat=("shape",), linear=("a",))
 def reshape_method(a, *shape, order="C", copy=None):
     y = a.reshape(*shape, order=order, **set_only(copy=copy))
     a_shape = shape_of(a)
@@ -43,7 +43,7 @@ def reshape_method(a, *shape, order="C", copy=None):
     return y, pullback
 
 
-@rrule(np.ndarray.flat, result="view", kind="number")
+@rrule(np.ndarray.flat, result="view", kind="number", linear=("a",))
 def flat(a):
     y = a.flat
     a_shape = shape_of(a)
@@ -54,7 +54,7 @@ def flat(a):
     return y, pullback
 
 
-@rrule(np.ravel, np.ndarray.ravel, result="same", kind="array1")
+@rrule(np.ravel, np.ndarray.ravel, result="same", kind="array1", linear=("a",))
 def ravel(a, order="C"):
     y = np.ravel(a, order)
     a_shape = shape_of(a)
@@ -70,7 +70,7 @@ def ravel(a, order="C"):
     return y, pullback
 
 
-@rrule(np.ndarray.flatten, result="fresh", kind="array1")
+@rrule(np.ndarray.flatten, result="fresh", kind="array1", linear=("a",))
 def flatten(a, order="C"):
     y = a.flatten(order)
     a_shape = shape_of(a)
@@ -86,7 +86,7 @@ def flatten(a, order="C"):
     return y, pullback
 
 
-@rrule(np.expand_dims, result="view", kind="expand_dims", flat=("axis",))
+@rrule(np.expand_dims, result="view", kind="expand_dims", flat=("axis",), linear=("a",))
 def expand_dims(a, axis):
     y = np.expand_dims(a, axis)
     a_shape = shape_of(a)
@@ -97,7 +97,7 @@ def expand_dims(a, axis):
     return y, pullback
 
 
-@rrule(np.squeeze, np.ndarray.squeeze, result="same", kind="array", flat=("axis",))
+@rrule(np.squeeze, np.ndarray.squeeze, result="same", kind="array", flat=("axis",), linear=("a",))
 def squeeze(a, axis=None):
     y = np.squeeze(a, axis)
     a_shape = shape_of(a)
@@ -108,7 +108,7 @@ def squeeze(a, axis=None):
     return y, pullback
 
 
-@rrule(np.atleast_1d, result="same")
+@rrule(np.atleast_1d, result="same", linear=("arys",))
 def atleast_1d(*arys):
     y = np.atleast_1d(*arys)
     shapes = shapes_of(arys)
@@ -119,7 +119,7 @@ def atleast_1d(*arys):
     return y, pullback
 
 
-@rrule(np.atleast_2d, result="same")
+@rrule(np.atleast_2d, result="same", linear=("arys",))
 def atleast_2d(*arys):
     y = np.atleast_2d(*arys)
     shapes = shapes_of(arys)
@@ -130,7 +130,7 @@ def atleast_2d(*arys):
     return y, pullback
 
 
-@rrule(np.atleast_3d, result="same")
+@rrule(np.atleast_3d, result="same", linear=("arys",))
 def atleast_3d(*arys):
     y = np.atleast_3d(*arys)
     shapes = shapes_of(arys)
@@ -144,7 +144,7 @@ def atleast_3d(*arys):
 # Another shape for elements that are repeated
 
 
-@rrule(np.broadcast_to, result="view", kind="broadcast_to", flat=("shape",))
+@rrule(np.broadcast_to, result="view", kind="broadcast_to", flat=("shape",), linear=("array",))
 def broadcast_to(array, shape, subok=False):
     y = np.broadcast_to(array, shape, subok)
     array_shape = shape_of(array)
@@ -155,7 +155,7 @@ def broadcast_to(array, shape, subok=False):
     return y, pullback
 
 
-@rrule(np.broadcast_arrays, kind="tuple")
+@rrule(np.broadcast_arrays, kind="tuple", linear=("args",))
 def broadcast_arrays(*args, subok=False):
     y = np.broadcast_arrays(*args, subok=subok)
     shapes = shapes_of(args)

@@ -7,7 +7,7 @@ from adcompiler.runtime.layout import assemble, shapes_of, unstack_bar
 from adcompiler.runtime.shapes import ndim, shape
 
 
-@rrule(np.split, kind="tuple", flat=("indices_or_sections",))
+@rrule(np.split, kind="tuple", flat=("indices_or_sections",), linear=("ary",))
 def split(ary, indices_or_sections, axis=0):
     y = np.split(ary, indices_or_sections, axis)
     shapes, ary_shape = shapes_of(y), shape(ary)
@@ -18,7 +18,7 @@ def split(ary, indices_or_sections, axis=0):
     return y, pullback
 
 
-@rrule(np.array_split, kind="tuple", flat=("indices_or_sections",))
+@rrule(np.array_split, kind="tuple", flat=("indices_or_sections",), linear=("ary",))
 def array_split(ary, indices_or_sections, axis=0):
     y = np.array_split(ary, indices_or_sections, axis)
     shapes, ary_shape = shapes_of(y), shape(ary)
@@ -29,7 +29,7 @@ def array_split(ary, indices_or_sections, axis=0):
     return y, pullback
 
 
-@rrule(np.vsplit, kind="tuple", flat=("indices_or_sections",))
+@rrule(np.vsplit, kind="tuple", flat=("indices_or_sections",), linear=("ary",))
 def vsplit(ary, indices_or_sections):
     y = np.vsplit(ary, indices_or_sections)
     shapes, ary_shape = shapes_of(y), shape(ary)
@@ -40,7 +40,7 @@ def vsplit(ary, indices_or_sections):
     return y, pullback
 
 
-@rrule(np.hsplit, kind="tuple", flat=("indices_or_sections",))
+@rrule(np.hsplit, kind="tuple", flat=("indices_or_sections",), linear=("ary",))
 def hsplit(ary, indices_or_sections):
     y = np.hsplit(ary, indices_or_sections)
     shapes, ary_shape = shapes_of(y), shape(ary)
@@ -52,7 +52,7 @@ def hsplit(ary, indices_or_sections):
     return y, pullback
 
 
-@rrule(np.dsplit, kind="tuple", flat=("indices_or_sections",))
+@rrule(np.dsplit, kind="tuple", flat=("indices_or_sections",), linear=("ary",))
 def dsplit(ary, indices_or_sections):
     y = np.dsplit(ary, indices_or_sections)
     shapes, ary_shape = shapes_of(y), shape(ary)
@@ -74,4 +74,4 @@ def unstack(x, *, axis=0):
 
 
 if hasattr(np, "unstack"):  # from NumPy 2.1 on
-    rrule(np.unstack, result="view", kind="tuple")(unstack)
+    rrule(np.unstack, result="view", kind="tuple", linear=("x",))(unstack)
