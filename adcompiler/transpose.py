@@ -9,19 +9,23 @@ is differentiated, or to call what has rules.
 
 from __future__ import annotations
 
+import functools
+import types
+import weakref
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from adcompiler.errors import DifferentiationError, NoRuleError
+from adcompiler.finish import pullback_finisher
 from adcompiler.rules.registry import Rule, key_name, rrule
 from adcompiler.runtime import dynamic
 from adcompiler.runtime.project import materialize, project
 from adcompiler.runtime.ruling import options_of, value_and_pullback
 from adcompiler.runtime.shapes import fit, real
-from adcompiler.runtime.tangents import unthunk
 from adcompiler.runtime.walk import entries, is_array, is_constant, part, replaced
+from adcompiler.variants import Variants
 
 Pullback = Callable[[Any], Any]
 
@@ -35,7 +39,7 @@ def transposed(pullback: Pullback, y: Any, tangents: tuple[Any, ...]) -> Any:
     seed = _ones(y)
     if seed is None:  # a value of whole numbers moves with nothing
         return None
-    bars, back = _pulled(pullback, seed, (False, True))
+    bars, back = _pulled(pullback, seed, ("y_bar",))
     (_, y_dot) = back(_against(tangents, bars))
     return materialize(project(y_dot, y), y)
 
@@ -46,21 +50,37 @@ def transposed_rule(pullback: Any, y: Any, tangents: Any) -> Any:
     y_dot = transposed(pullback, y, tangents)
 
     def back(y_dot_bar: Any) -> tuple[Any, ...]:
-        bars, inner = _pulled(pullback, y_dot_bar, (True, False))
+        bars, inner = _pulled(pullback, y_dot_bar, ("pullback",))
         f_bar, _ = inner(_against(tangents, bars))
         return f_bar, None, tuple(bars)
 
     return y_dot, back
 
 
-def _pulled(pullback: Pullback, y_bar: Any, wanted: tuple[bool, bool]) -> tuple[Any, Callable[[Any], tuple[Any, Any]]]:
+def _pulled(pullback: Pullback, y_bar: Any, wanted: tuple[str, ...]) -> tuple[Any, Callable[[Any], tuple[Any, Any]]]:
     """The cotangents for `y_bar`, and the pullback of `(pullback, y_bar) ↦ pullback(y_bar)`."""
     try:
-        found = dynamic.resolve_call(wanted, pullback, y_bar)
-        bars, saved = found.forward(pullback, y_bar)
+        bars, make_back = _variants(pullback, wanted)(pullback, y_bar)
     except DifferentiationError as error:
         raise _not_transposed(pullback, error) from error
-    return bars, lambda ct: tuple(map(unthunk, found.backward(saved, ct)))
+    return bars, make_back(0, 2)
+
+
+def _call(pullback: Any, y_bar: Any) -> Any:
+    return pullback(y_bar)
+
+
+def _variants(pullback: Any, wanted: tuple[str, ...]) -> Variants:
+    """What is compiled for one body of a pullback, of which there is a new closure for every call of its rule."""
+    made = _compiled.setdefault(getattr(pullback, "__code__", type(pullback)), {})
+    if wanted not in made:
+        function = types.FunctionType(_call.__code__, globals(), getattr(pullback, "__name__", "pullback"))
+        finisher = functools.partial(pullback_finisher, False)
+        made[wanted] = Variants(function, lambda *_: frozenset(wanted), finisher, False)
+    return made[wanted]
+
+
+_compiled: weakref.WeakKeyDictionary[Any, dict[tuple[str, ...], Variants]] = weakref.WeakKeyDictionary()
 
 
 def _not_transposed(pullback: Any, error: DifferentiationError) -> NoRuleError:

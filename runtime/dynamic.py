@@ -166,13 +166,6 @@ def once(resolve: Callable[..., Resolved]) -> Callable[..., Resolved]:
     return resolved
 
 
-def resolve_call(wanted: tuple[bool, bool], f: Any, x: Any) -> Resolved:
-    """The derivative of `f(x)`, for a function that is made anew for each call: it is compiled once for its body."""
-    if isinstance(f, types.FunctionType) and not _lookup(f, ()):
-        return _by_source(caller(f, False), wanted, (f, x), {})
-    return resolve_value(wanted, f, x)
-
-
 def _same(*args: Any) -> tuple[Any, ...]:
     return args
 
