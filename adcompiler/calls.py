@@ -11,7 +11,7 @@ import numpy as np
 from adcompiler import ir
 from adcompiler.arraystores import before_out
 from adcompiler.callees import Dynamic, InertCall, Missing, RuleCall, Spread
-from adcompiler.decide import LIBRARIES, constructed, full_name, root_module
+from adcompiler.decide import constructed, full_name, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
     Closure,
@@ -37,7 +37,7 @@ from adcompiler.marks import MarkResolver
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime.changes import WRITERS
-from adcompiler.runtime.domain import array_member, unwrapped
+from adcompiler.runtime.domain import array_member, foreign_module, unwrapped
 from adcompiler.runtime.missing import without_rule
 from adcompiler.runtime.writes import WRITES
 from adcompiler.sharing import overwrites
@@ -279,7 +279,7 @@ class CallResolver(MarkResolver):
             callee = self.missing(NoRuleError, f"{full_name(key, name)} is not differentiated", why, advice)
             return self.apply(expr, callee, operands, kinds, Unknown())
         module = root_module(key)
-        if isinstance(key, types.FunctionType) and module not in LIBRARIES:
+        if isinstance(key, types.FunctionType) and not foreign_module(key):
             if module in _EFFECTS_ONLY:
                 return self._effect(expr, InertCall("used for its effects"), operands, kinds, name)
             return self._source(expr, key, args)
@@ -371,7 +371,7 @@ class CallResolver(MarkResolver):
 
 def _is_declared(function: types.FunctionType) -> bool:
     """Whether a function's derivative is a rule or nothing, so that its source is not read."""
-    return bool(lookup(function) or is_non_differentiable(function)) or root_module(function) in LIBRARIES
+    return bool(lookup(function) or is_non_differentiable(function)) or foreign_module(function)
 
 
 def _is_nowhere(kind: Any) -> bool:

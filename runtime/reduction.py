@@ -71,6 +71,13 @@ def share(c: Any, hit: Any, axis: Axis, keepdims: bool) -> Any:
     return masked(c, hit)
 
 
+def mean_of_hits(c: Any, hit: Any, axis: Axis, keepdims: bool) -> Any:
+    """The mean over `axis` of the elements of `c` where `hit` holds: the adjoint of `share`."""
+    total = np.sum(masked(c, hit), axis=axis, keepdims=keepdims)
+    count = np.sum(hit, axis=axis, keepdims=keepdims, dtype=dtype_of(total).char.lower())
+    return total / np.maximum(count, 1)
+
+
 def middle(x: Any, axis: Axis, higher: bool) -> Any:
     """The lower or higher of the two middle elements over `axis`, which is kept; nan if there is a nan, or nothing.
 
