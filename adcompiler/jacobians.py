@@ -120,10 +120,11 @@ def by_rows(name: str, value: Any, primals: tuple[Any, ...], back: Back) -> tupl
     blocks: dict[tuple[Any, ...], list[dict[tuple[Any, ...], Any]]] = {}
     for leaf in _outputs(name, value):
         blocks[leaf.keys] = _blocks(leaf, value, primals, inputs, back)
-    return tuple(
-        _like(value, lambda keys, i=i, primal=primal: _like(primal, blocks[keys][i].__getitem__))
-        for i, primal in enumerate(primals)
-    )
+
+    def of(i: int) -> Any:
+        return _like(value, lambda keys: _like(primals[i], blocks[keys][i].__getitem__))
+
+    return tuple(map(of, range(len(primals))))
 
 
 def _blocks(leaf: Leaf, value: Any, primals: Any, inputs: Any, back: Back) -> list[dict[tuple[Any, ...], Any]]:
