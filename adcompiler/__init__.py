@@ -20,6 +20,8 @@ from adcompiler.errors import PullbackConsumedError as PullbackConsumedError
 from adcompiler.errors import SourceNotFoundError as SourceNotFoundError
 from adcompiler.errors import TangentError as TangentError
 from adcompiler.errors import UnsupportedSyntaxError as UnsupportedSyntaxError
+from adcompiler.jacobians import jacobian as jacobian
+from adcompiler.jacobians import value_and_jacobian as value_and_jacobian
 from adcompiler.memory import MemoryReport as MemoryReport
 from adcompiler.memory import memory_report as memory_report
 from adcompiler.rules.forward import frule as frule
