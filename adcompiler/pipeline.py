@@ -146,7 +146,7 @@ def _specialised(request: Request, program: Program) -> tuple[Program, Spec]:
 
 def compile_request(request: Request) -> Compiled:
     """All passes."""
-    with LOCK, _deep_recursion(request.function), _no_collection():
+    with LOCK, compiling(request.function):
         program, spec, pair = _paired(request)
         all_units = units(pair, request.release)
         load(all_units)
@@ -172,6 +172,13 @@ def _paired(request: Request) -> tuple[Program, Spec, Pair]:
         except Needs as needs:
             program.forget()
             flags |= {needs.flag}
+
+
+@contextlib.contextmanager
+def compiling(function: Any) -> Iterator[None]:
+    """The circumstances in which the passes run."""
+    with _deep_recursion(function), _no_collection():
+        yield
 
 
 @contextlib.contextmanager
@@ -205,4 +212,4 @@ def _deep_recursion(function: Any) -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
-__all__ = ["LOCK", "Compiled", "Request", "compile_request", "specialised"]
+__all__ = ["LOCK", "Compiled", "Request", "compile_request", "compiling", "specialised"]

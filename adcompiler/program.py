@@ -238,6 +238,16 @@ class Program(OnDevice):
         items = [self.deep_kind(self.source_kind(v, (*kind.path, ("attr", n)))) for n, v in found.items()]
         return Instance(type(kind.value), names, tuple(items))
 
+    def pushed_name(self, spec: Spec) -> str:
+        """A name for a new function in forward mode, unlike all others and the user's globals."""
+        spaces = [self._taken, *(s.globals for s in self.specs.values())]
+        number, name = 1, f"{spec.name}_jvp"
+        while any(name in space for space in spaces):
+            number += 1
+            name = f"{spec.name}_jvp_{number}"
+        self._taken.add(name)
+        return name
+
     def pair_names(self, spec: Spec) -> tuple[str, str]:
         """Names for the forward and the backward of a new pair, unlike all others and the user's globals."""
         spaces = [self._taken, *(s.globals for s in self.specs.values())]

@@ -36,6 +36,7 @@ class Variants:
         ruled: Callable[..., Any] | None = None,
         inner: bool = False,
         over: bool = False,
+        compiler: Callable[[Request], Any] = compile_request,
     ) -> None:
         self.function = function
         self.plan = plan
@@ -45,6 +46,7 @@ class Variants:
         self.ruled = ruled
         self.inner = inner
         self.over = over
+        self.compiler = compiler
         self.signature = inspect.signature(function, follow_wrapped=False)
         self.code, self.defaults, self.kwdefaults = _body(function)
         self.first: Callable[..., Any] = self.miss
@@ -98,7 +100,7 @@ class Variants:
         types_ = tuple(map(type, (*args, *kwargs.values())))
         return bool(lookup(self.function, types_) or is_non_differentiable(self.function))
 
-    def compiled(self, args: Any, kwargs: Any) -> Compiled:
+    def compiled(self, args: Any, kwargs: Any) -> Any:
         """The compilation for the arguments of one call."""
         arguments = self.bound(args, kwargs)
         try:
@@ -108,7 +110,7 @@ class Variants:
             raise
         release = current().fitting(arguments) if self.single_use else OFF
         how = release, self.inline, self.inner, self.over
-        return compile_request(Request(self.function, arguments, wanted, *how))
+        return self.compiler(Request(self.function, arguments, wanted, *how))
 
     def bound(self, args: Any, kwargs: Any) -> dict[str, Any]:
         """Parameter → value, as Python binds them (Python's own TypeError if they do not fit)."""

@@ -21,6 +21,7 @@ from adcompiler.rules import grids as grids
 from adcompiler.rules import guarded as guarded
 from adcompiler.rules import helpers_guarded as helpers_guarded
 from adcompiler.rules import helpers_inert as helpers_inert
+from adcompiler.rules import helpers_pushing as helpers_pushing
 from adcompiler.rules import helpers_reductions as helpers_reductions
 from adcompiler.rules import helpers_shapes as helpers_shapes
 from adcompiler.rules import indexing as indexing
