@@ -12,6 +12,7 @@ from adcompiler.api import differentiable as differentiable
 from adcompiler.api import gradient as gradient
 from adcompiler.api import pullback as pullback
 from adcompiler.api import value_and_grad as value_and_grad
+from adcompiler import nested as _nested
 from adcompiler.errors import DifferentiationError as DifferentiationError
 from adcompiler.errors import MutationError as MutationError
 from adcompiler.errors import NoRuleError as NoRuleError
@@ -20,6 +21,7 @@ from adcompiler.errors import PullbackConsumedError as PullbackConsumedError
 from adcompiler.errors import SourceNotFoundError as SourceNotFoundError
 from adcompiler.errors import TangentError as TangentError
 from adcompiler.errors import UnsupportedSyntaxError as UnsupportedSyntaxError
+from adcompiler.forward_api import jvp as jvp
 from adcompiler.jacobians import jacobian as jacobian
 from adcompiler.jacobians import value_and_jacobian as value_and_jacobian
 from adcompiler.memory import MemoryReport as MemoryReport

@@ -92,6 +92,21 @@ class Transformed(Wrapper):
         self.__doc__ = f"{name}; made by adcompiler."
         self.__wrapped__ = f
 
+    @property
+    def kind(self) -> str:
+        """The name of the transform."""
+        return self._made[0].__name__
+
+    @property
+    def argnums(self) -> Any:
+        """With respect to what it differentiates."""
+        return self._made[1][1]
+
+    @property
+    def has_aux(self) -> bool:
+        """Whether the value is a pair of which only the first is differentiated."""
+        return self.kind == "value_and_grad" and bool(self._made[1][2])
+
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         # Without a call more than is needed: of a small function this is a large part of the time.
         variants = self._call

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from adcompiler.aliases import PLAIN
-from adcompiler.differentiable import Differentiable, store_of
+from adcompiler.differentiable import Differentiable, Transformed, store_of
 from adcompiler.entry import Finish
 from adcompiler.errors import NoRuleError
 from adcompiler.forward_call import forward_call
@@ -111,6 +111,15 @@ class Found:
     back: Any = None
 
 
+_of_transformed: Any
+
+
+def connect(of_transformed: Any) -> None:
+    """Tell what is found for the function that a transform returned."""
+    global _of_transformed
+    _of_transformed = of_transformed
+
+
 def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: C901  one case per kind of callable
     """How a call is done in forward mode; `f` may be the name of a method of `args[0]`."""
     if isinstance(f, str):
@@ -123,6 +132,8 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         args, dots, named, f = _opened(f, args, dots, named, own)
         own = None
     f = unwrapped(f._function if isinstance(f, Differentiable) else f)
+    if isinstance(f, Transformed):
+        return _of_transformed(f, args, dots, named, own)
     if f in _IN_PLACE:
         return Found(_updated, (f, args, dots))
     if is_non_differentiable(f):
@@ -131,7 +142,7 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     if rules or forward_rules(f):
         return Found(_by_rule, (f, rules, args, dots, named), *_as_code(f, rules, args, dots, named))
     if isinstance(f, types.FunctionType):
-        return _source(f, args, dots, named, own)
+        return source_of(f, args, dots, named, own)
     called = member(type(f), "__call__")
     if isinstance(called, types.FunctionType):
         return find(called, (f, *args), (own, *dots), named, None)
@@ -216,7 +227,7 @@ def _opened(f: Any, args: Any, dots: Any, named: Any, own: Any) -> tuple[Any, An
     )
 
 
-def _source(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
+def source_of(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
     """A function with source: what is compiled for it."""
     captured = own is not None
     if captured:
@@ -395,4 +406,4 @@ def _listed(bars: Any) -> list[Any]:
 
 pushed_calls.connect(find)
 
-__all__ = ["compile_forward", "find", "find_jvp"]
+__all__ = ["Found", "compile_forward", "connect", "find", "find_jvp", "source_of"]

@@ -72,4 +72,16 @@ def by_attribute(name: Any) -> Any:
     return pair
 
 
-__all__ = ["by_attribute", "by_forward_rule", "by_partials", "by_pullback", "linearly", "multilinearly"]
+def by_gradient(transformed: Any, grads: Any, jvp: Any, count: Any, first: Any, with_value: Any) -> Any:
+    """Of a gradient: the gradient of the tangent; `grads` gives it from the arguments and their tangents."""
+
+    def pair(*inputs: Any) -> Any:
+        y = transformed(*inputs[first:count])
+        if with_value:
+            return y, (jvp(*inputs)[1], grads(*inputs))
+        return y, grads(*inputs)
+
+    return pair
+
+
+__all__ = ["by_attribute", "by_forward_rule", "by_gradient", "by_partials", "by_pullback", "linearly", "multilinearly"]
