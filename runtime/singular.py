@@ -32,8 +32,9 @@ def svd_bar(y_bar: Any, a: Any, y: Any, compute_uv: bool, hermitian: bool) -> An
         u, s, vh = y
     else:
         u_bar, s_bar, vh_bar = None, y_bar, None
-        options: dict[str, Any] = {"hermitian": True} if hermitian else {}
-        u, s, vh = np.linalg.svd(a, full_matrices=False, **options)
+        # Only NumPy knows of Hermitian matrices.
+        whole = np.linalg.svd(a, False, True, True) if hermitian else np.linalg.svd(a, full_matrices=False)
+        u, s, vh = whole
     if (u_bar is None and s_bar is None and vh_bar is None) or 0 in shape(a):
         return np.zeros_like(u, shape=shape(a))
     s_bar = None if s_bar is None else np.real(s_bar)
