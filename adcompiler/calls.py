@@ -107,6 +107,8 @@ class CallResolver(MarkResolver):
         if any(isinstance(a, ir.Star) for a in expr.args) or any(k is None for k, _ in expr.kwargs):
             what = "* or ** in a call that is only known at run time"
             transform = self._transform(expr.func)
+            if transform is None and not isinstance(expr.func, ir.Attr):
+                return self.open_call(expr, expr.func, expr.args, expr.kwargs)
             callee: Any = self.missing(UnsupportedSyntaxError, what, "", "Write the arguments out.")
             if transform is not None:
                 callee = self._derivative(transform)

@@ -56,9 +56,11 @@ non_differentiable(selection.numbers, selection.selected_hits, selection.initial
 non_differentiable(selection.selected_count, kind="number")
 non_differentiable(ordering.placed, ordering.along_axis, ordering.partition_order, ordering.first_places, kind="other")
 non_differentiable(ordering.unique_places, ordering.trim_starts, ordering.difference_places, kind="other")
-non_differentiable(layout.positions_of, repeating.insert_marks, choices.chosen_positions, kind="number")
+non_differentiable(
+    padding._so_far, layout.positions_of, repeating.insert_marks, choices.chosen_positions, kind="number"
+)
 non_differentiable(spectral.equal_values, spectral.exceeds, spectral.require_no_turn, spectral.largest, kind="number")
 non_differentiable(singular.is_null, spectral.unit, kind="number")
 non_differentiable(fourier._steps, fourier._given, fourier._same_axis, kind="other")
 non_differentiable(fourier._weights, kind="array")
-non_differentiable(contraction.einsum_terms, contraction._sizes, contraction._named, kind="other")
+non_differentiable(contraction.einsum_terms, contraction._loops, contraction._named, kind="other")

@@ -64,13 +64,17 @@ def _outside_bar(
     if mode == "linear_ramp":
         return _ramp_bar(outside, x_shape)
     if mode in STATISTICS:
-        # As the array was when NumPy came to this axis.
-        so_far = [pair if i < axis else (0, 0) for i, pair in enumerate(widths)]
-        rows = np.moveaxis(_pad(x, so_far, mode, **options), axis, 0)
+        rows = _so_far(x, axis, widths, mode, options)
         lengths = options.get("stat_length")
         lengths = (None, None) if lengths is None else _pairs(lengths, len(widths))[axis]
         return _statistic_bar(outside, rows, lengths, mode)
     return _copied_bar(outside, x_shape, mode, options)
+
+
+def _so_far(x: Any, axis: int, widths: Widths, mode: str, options: dict[str, Any]) -> Any:
+    """The array as it was when NumPy came to `axis`, which is brought to the front."""
+    so_far = [pair if i < axis else (0, 0) for i, pair in enumerate(widths)]
+    return np.moveaxis(_pad(x, so_far, mode, **options), axis, 0)
 
 
 def _copied_bar(outside: tuple[Any, Any], x_shape: Shape, mode: str, options: dict[str, Any]) -> Any:

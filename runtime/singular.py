@@ -11,7 +11,7 @@ from adcompiler.runtime.products import adjoint
 from adcompiler.runtime.shapes import shape
 from adcompiler.runtime.spectral import (
     divide_where_not,
-    eigh_bar,
+    eigen_bar,
     equal_values,
     exceeds,
     largest,
@@ -112,4 +112,4 @@ def _hermitian_bar(u_bar: Any, s_bar: Any, v_bar: Any, u: Any, s: Any, v: Any) -
         u_bar = turned if u_bar is None else u_bar + turned
     elif u_bar is None:
         s_bar = value_slopes(s_bar, s, 2 * s.shape[-1])
-    return eigh_bar((None if s_bar is None else s_bar * sign, u_bar), s * sign, u, "L")
+    return eigen_bar(None if s_bar is None else s_bar * sign, u_bar, s * sign, u, "L")
