@@ -6,7 +6,7 @@ from adcompiler.rules.registry import rrule
 from adcompiler.runtime.calling import applied
 from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.pointwise import bars, slope_products
-from adcompiler.runtime.quantiles import _shared
+from adcompiler.runtime.quantiles import _ranks, _shared, level_bar
 from adcompiler.runtime.spectral import repeated_part, unit
 from adcompiler.runtime.tangents import unthunk
 from adcompiler.runtime.ufuncs import as_given
@@ -80,5 +80,16 @@ def shared(bar, ordered):
 
     def pullback(y_bar):
         return _shared(y_bar, ordered), None
+
+    return y, pullback
+
+
+@rrule(_ranks, result="fresh", kind="array", flat=("quantile", "ordered", "method", "weights", "skip_nan"))
+def ranks(quantile, ordered, q, method, weights, skip_nan):
+    """Where quantiles lie in the order of the elements: linear in their levels between the bends."""
+    y = _ranks(quantile, ordered, q, method, weights, skip_nan)
+
+    def pullback(y_bar):
+        return None, None, level_bar(y_bar, quantile, ordered, q, method, skip_nan), None, None, None
 
     return y, pullback

@@ -196,7 +196,7 @@ def integer_power_(x, n):
     return y, pullback
 
 
-@rrule(base_bar, result="fresh", kind="elementwise")
+@rrule(base_bar, result="fresh", kind="elementwise", flat=("y",))
 def base_bar_(c, base, exp, y):
     """As a function of `c`, `base` and `exp`, of which `y` is the power: `c * conj(exp * base ** (exp - 1))`."""
     x_bar = base_bar(c, base, exp, y)

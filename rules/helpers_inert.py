@@ -15,6 +15,7 @@ from adcompiler.runtime import (
     fourier,
     guarded,
     layout,
+    matrices,
     ordering,
     padding,
     pointwise,
@@ -64,3 +65,4 @@ non_differentiable(singular.is_null, spectral.unit, kind="number")
 non_differentiable(fourier._steps, fourier._given, fourier._same_axis, kind="other")
 non_differentiable(fourier._weights, kind="array")
 non_differentiable(contraction.einsum_terms, contraction._loops, contraction._named, kind="other")
+non_differentiable(matrices._taken, matrices._solved_axes, padding._parts, kind="other")

@@ -14,6 +14,7 @@ from adcompiler.runtime.layout import (
     separate,
 )
 from adcompiler.runtime.ordering import ordered_bar, take_along_axis_bar, take_bar, trimmed_bar
+from adcompiler.runtime.products import adjoint
 from adcompiler.runtime.reduction import keep_dims
 from adcompiler.runtime.repeating import deleted_bar
 from adcompiler.runtime.scatter import scatter
@@ -263,5 +264,15 @@ def resize_(c, length, axis):
 
     def pullback(y_bar):
         return resize(y_bar, before, axis), None, None
+
+    return y, pullback
+
+
+@rrule(adjoint, result="view", kind="transpose")
+def adjoint_(x):
+    y = adjoint(x)
+
+    def pullback(y_bar):
+        return (adjoint(y_bar),)
 
     return y, pullback

@@ -123,11 +123,16 @@ def _along(weights: Any, rows: Any) -> Any:
 def _statistic_bar(outside: tuple[Any, Any], rows: Any, lengths: tuple[Any, Any], mode: str) -> Any:
     """The adjoint of the modes that pad with the mean, median or an extremum of the elements next to the edge."""
     x_bar = zeros(rows.shape, outside[0])
-    ends = [len(rows) if length is None else min(length, len(rows)) for length in lengths]
-    for c, part in zip(outside, (slice(0, ends[0]), slice(len(rows) - ends[1], None)), strict=True):
+    for c, part in zip(outside, _parts(len(rows), lengths), strict=True):
         if len(c) and len(rows[part]):
             x_bar[part] += _mean_like_bar(np.sum(c, axis=0), rows[part], mode)
     return x_bar
+
+
+def _parts(count: int, lengths: tuple[Any, Any]) -> tuple[slice, slice]:
+    """The elements at both ends, of `count`, of which statistics are taken."""
+    first, last = (count if length is None else min(length, count) for length in lengths)
+    return slice(0, first), slice(count - last, None)
 
 
 def _mean_like_bar(c: Any, rows: Any, mode: str) -> Any:
