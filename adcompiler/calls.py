@@ -107,6 +107,8 @@ class CallResolver(MarkResolver):
         if any(isinstance(a, ir.Star) for a in expr.args) or any(k is None for k, _ in expr.kwargs):
             what = "* or ** in a call that is only known at run time"
             transform = self._transform(expr.func)
+            if transform is None and not isinstance(expr.func, ir.Attr):
+                return self.open_call(expr, expr.func, expr.args, expr.kwargs)
             callee: Any = self.missing(UnsupportedSyntaxError, what, "", "Write the arguments out.")
             if transform is not None:
                 callee = self._derivative(transform)
@@ -323,6 +325,8 @@ class CallResolver(MarkResolver):
             keywords = tuple(k for k, _ in expr.kwargs if k)
             dynamic = Dynamic(expr.func.name, keywords, pure=True)
             return self.apply(expr, dynamic, self._operands(expr, args), kinds, Unknown())
+        if any(isinstance(a, ir.Star) for a in args) or any(name is None for name, _ in expr.kwargs):
+            return self.open_call(expr, ir.Static(callee.key, "f"), args, expr.kwargs)
         own = len(args) - len(expr.args)  # an object that is called is its own first operand
         return self._dynamic(expr, kinds[own:], pure=True)
 

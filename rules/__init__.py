@@ -19,6 +19,7 @@ from adcompiler.rules import forward_conversions as forward_conversions
 from adcompiler.rules import fourier as fourier
 from adcompiler.rules import grids as grids
 from adcompiler.rules import guarded as guarded
+from adcompiler.rules import helpers_functions as helpers_functions
 from adcompiler.rules import helpers_guarded as helpers_guarded
 from adcompiler.rules import helpers_inert as helpers_inert
 from adcompiler.rules import helpers_pushing as helpers_pushing

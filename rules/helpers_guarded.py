@@ -1,4 +1,4 @@
-"""Rules for the guarded products, quotients and powers of pullbacks: where one is 0 by convention, so is its derivative.
+"""Rules for the guarded products, quotients and powers of pullbacks: one that is 0 by convention is 0 at each order.
 
 A cotangent `c` that is zero beats a partial that is infinite or nan, at each order: the derivative with respect to the
 partial is a product with `c`, with respect to `c` one with the partial, both guarded.
@@ -196,7 +196,7 @@ def integer_power_(x, n):
     return y, pullback
 
 
-@rrule(base_bar, result="fresh", kind="elementwise")
+@rrule(base_bar, result="fresh", kind="elementwise", flat=("y",))
 def base_bar_(c, base, exp, y):
     """As a function of `c`, `base` and `exp`, of which `y` is the power: `c * conj(exp * base ** (exp - 1))`."""
     x_bar = base_bar(c, base, exp, y)

@@ -8,11 +8,14 @@ from adcompiler.rules.registry import non_differentiable
 from adcompiler.runtime import (
     arrays,
     choices,
+    contraction,
     conversion,
     elementary,
     facts,
+    fourier,
     guarded,
     layout,
+    matrices,
     ordering,
     padding,
     pointwise,
@@ -21,6 +24,8 @@ from adcompiler.runtime import (
     selection,
     sequences,
     shapes,
+    singular,
+    spectral,
     walk,
 )
 from adcompiler.runtime.scatter import is_injective
@@ -52,4 +57,12 @@ non_differentiable(selection.numbers, selection.selected_hits, selection.initial
 non_differentiable(selection.selected_count, kind="number")
 non_differentiable(ordering.placed, ordering.along_axis, ordering.partition_order, ordering.first_places, kind="other")
 non_differentiable(ordering.unique_places, ordering.trim_starts, ordering.difference_places, kind="other")
-non_differentiable(layout.positions_of, repeating.insert_marks, choices.chosen_positions, kind="number")
+non_differentiable(
+    padding._so_far, layout.positions_of, repeating.insert_marks, choices.chosen_positions, kind="number"
+)
+non_differentiable(spectral.equal_values, spectral.exceeds, spectral.require_no_turn, spectral.largest, kind="number")
+non_differentiable(singular.is_null, spectral.unit, kind="number")
+non_differentiable(fourier._steps, fourier._given, fourier._same_axis, kind="other")
+non_differentiable(fourier._weights, kind="array")
+non_differentiable(contraction.einsum_terms, contraction._loops, contraction._named, kind="other")
+non_differentiable(matrices._taken, matrices._solved_axes, padding._parts, kind="other")

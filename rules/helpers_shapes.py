@@ -4,13 +4,17 @@ import numpy as np
 
 from adcompiler.rules.registry import rrule
 from adcompiler.runtime.arrays import as_array, home_of, moved_home, moved_to
+from adcompiler.runtime.fourier import resize
 from adcompiler.runtime.layout import (
     cast_bar,
     diagonal_bar,
     gather_bar,
+    joined,
     reshape,
+    separate,
 )
 from adcompiler.runtime.ordering import ordered_bar, take_along_axis_bar, take_bar, trimmed_bar
+from adcompiler.runtime.products import adjoint
 from adcompiler.runtime.reduction import keep_dims
 from adcompiler.runtime.repeating import deleted_bar
 from adcompiler.runtime.scatter import scatter
@@ -226,3 +230,49 @@ def deleted_bar_(c, positions, x_shape):
         return reshape(np.ravel(y_bar)[np.ravel(positions)], c_shape), None, None
 
     return x_bar, pullback
+
+
+# Parts of an array
+
+
+@rrule(separate, kind="unknown", flat=("arrays", "axis"))
+def separate_(c, arrays, axis):
+    parts = separate(c, arrays, axis)
+    shapes, lengths = arrays[1], shape_of(c)
+
+    def pullback(bars):
+        return joined(bars, shapes, axis, lengths), None, None
+
+    return parts, pullback
+
+
+@rrule(joined, result="fresh", flat=("shapes", "axis", "lengths"))
+def joined_(parts, shapes, axis, lengths):
+    whole = joined(parts, shapes, axis, lengths)
+    arrays = (type(parts), shapes)
+
+    def pullback(c):
+        return separate(c, arrays, axis), None, None, None
+
+    return whole, pullback
+
+
+@rrule(resize, result="same", flat=("length", "axis"))
+def resize_(c, length, axis):
+    y = resize(c, length, axis)
+    before = c.shape[axis]
+
+    def pullback(y_bar):
+        return resize(y_bar, before, axis), None, None
+
+    return y, pullback
+
+
+@rrule(adjoint, result="view", kind="transpose")
+def adjoint_(x):
+    y = adjoint(x)
+
+    def pullback(y_bar):
+        return (adjoint(y_bar),)
+
+    return y, pullback

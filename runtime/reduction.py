@@ -134,12 +134,14 @@ def cumprod_bar(c: Any, x: Any, y: Any, axis: int) -> Any:
     if np.all((size >= limits.tiny) & (size <= limits.max)):
         return reverse_cumsum(c * np.conj(y), axis) / np.conj(x)
     c, x, y = (np.moveaxis(as_array(array), axis, 0) for array in (c, np.conj(x), np.conj(y)))
-    rows = []
-    tail = zeros(x.shape[1:], c)
-    for i in range(len(x) - 1, -1, -1):
-        tail = c[i] + (tail * x[i + 1] if i + 1 < len(x) else 0)
-        rows.append(y[i - 1] * tail if i else tail)
-    return np.moveaxis(np.stack(rows[::-1]), 0, axis)
+    last = len(x) - 1
+    tail = c[last]
+    bar = zeros(x.shape, c * x[:1])
+    bar[last] = y[last - 1] * tail if last else tail
+    for i in range(last - 1, -1, -1):
+        tail = c[i] + tail * x[i + 1]
+        bar[i] = y[i - 1] * tail if i else tail
+    return np.moveaxis(bar, 0, axis)
 
 
 def diff_bar(c: Any, x_shape: Shape, n: int, axis: int) -> Any:
