@@ -30,7 +30,7 @@ RULE_KINDS = frozenset(
 NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "text", "whole", "generator"}
 
 # Parameters that the caller of a rule fills in, not the user.
-RULE_OPTIONS = ("needs", "config")
+RULE_OPTIONS = ("needs", "config", "apart")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
