@@ -31,6 +31,7 @@ from adcompiler.rules.registry import non_differentiable as non_differentiable
 from adcompiler.rules.registry import opt_out as opt_out
 from adcompiler.rules.registry import rrule as rrule
 from adcompiler.rules.registry import scalar_rule as scalar_rule
+from adcompiler.runtime.checkpoints import checkpoint as checkpoint
 from adcompiler.runtime.marks import hook as hook
 from adcompiler.runtime.marks import stop_gradient as stop_gradient
 from adcompiler.runtime.project import materialize as materialize

@@ -328,7 +328,19 @@ class CallResolver(MarkResolver):
         if any(isinstance(a, ir.Star) for a in args) or any(name is None for name, _ in expr.kwargs):
             return self.open_call(expr, ir.Static(callee.key, "f"), args, expr.kwargs)
         own = len(args) - len(expr.args)  # an object that is called is its own first operand
-        return self._dynamic(expr, kinds[own:], pure=True)
+        return self._dynamic(*self._written_out(expr, kinds[own:]), pure=True)
+
+    def _written_out(self, expr: ir.Call, kinds: list[Any]) -> tuple[ir.Call, list[Any]]:
+        """A call with the items of `*items` and `**items` one by one, where they are known."""
+        if not any(isinstance(a, ir.Star) for a in expr.args) and all(name is not None for name, _ in expr.kwargs):
+            return expr, kinds
+        args = [self._expand(a) if isinstance(a, ir.Star) else [a] for a in expr.args]
+        named = [self._expand_dict(v) if name is None else [(name, v)] for name, v in expr.kwargs]
+        if None in args or None in named:
+            return expr, kinds
+        flat = tuple(a for items in args for a in items or ())
+        pairs = tuple(pair for items in named for pair in items or ())
+        return replace(expr, args=flat, kwargs=pairs), self.kinds([*flat, *(v for _, v in pairs)])
 
     def _writes_out(self, key: Any, rules: Any, expr: ir.Call, kinds: list[Any]) -> bool:
         """Whether a call writes into one of its arguments."""

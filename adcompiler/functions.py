@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import types
+from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 from adcompiler import ir
@@ -13,21 +15,31 @@ from adcompiler.errors import DifferentiationError, UnsupportedSyntaxError, loca
 from adcompiler.lattice import Closure, Kind, Observed, Unknown
 from adcompiler.program import signature_of
 from adcompiler.resolve import Resolved, Resolver
+from adcompiler.runtime.checkpoints import is_checkpointed, recomputed
 from adcompiler.runtime.containers import cell_of
 from adcompiler.shapeclasses import canonical, foreign, renamed, shape_numbers
 from adcompiler.sharing import is_outside
 from adcompiler.spec import Root, Spec
 
+_RECOMPUTED = ir.Static(recomputed, "recomputed")
 _FEW_KINDS, _MOST_KINDS = 4, 8  # versions of one function
 
 
 class FunctionResolver(Resolver):
     """Adds functions that are compiled with their caller to what can be resolved."""
 
+    @abstractmethod
+    def known_call(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved:
+        """A call of a function that is known."""
+
     def _source(self, expr: ir.Expr, function: types.FunctionType, args: tuple[ir.Expr, ...] | None = None) -> Resolved:
         """A call of a function whose source is at hand, by a call or by what stands for one (an attribute)."""
         given, kwargs = (expr.args, expr.kwargs) if isinstance(expr, ir.Call) else ((), ())
         args = given if args is None else args
+        if is_checkpointed(function):
+            inner = cell_of(function, "f")
+            again = ir.Call(_RECOMPUTED, (ir.Static(inner, getattr(inner, "__name__", "f")), *args), kwargs)
+            return self.known_call(again, recomputed, self.kinds(self._operands(again, again.args)))
         try:
             bound = bind_call(signature_of(function), args, kwargs, self._expand, self._expand_dict)
         except BindError as error:
@@ -47,6 +59,10 @@ class FunctionResolver(Resolver):
 
     def _closure(self, expr: ir.Call, closure: Closure) -> Resolved:
         """A call of a function with captured variables, which are passed as its first arguments."""
+        if is_checkpointed(closure.owner):
+            (function,), kinds = self._captured(expr.func, closure)
+            again = replace(expr, func=_RECOMPUTED, args=(function, *expr.args))
+            return self.known_call(again, recomputed, [*kinds, *self.kinds(self._operands(expr, expr.args))])
         called = expr.func.id if isinstance(expr.func, ir.Name) and closure.name == "lambda_" else closure.name
         try:
             outside = isinstance(closure.owner, types.FunctionType)

@@ -6,6 +6,7 @@ import numpy as np
 
 from adcompiler.rules import axes as axes
 from adcompiler.rules import callbacks as callbacks
+from adcompiler.rules import checkpoints as checkpoints
 from adcompiler.rules import cmathmodule as cmathmodule
 from adcompiler.rules import conversions as conversions
 from adcompiler.rules import counting as counting
