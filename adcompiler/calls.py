@@ -10,7 +10,7 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.arraystores import before_out
-from adcompiler.callees import Dynamic, InertCall, Missing, RuleCall, Spread
+from adcompiler.callees import Dynamic, InertCall, Make, Missing, RuleCall, Spread
 from adcompiler.decide import constructed, full_name, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
@@ -18,6 +18,7 @@ from adcompiler.lattice import (
     DictOfKinds,
     Foreign,
     Inert,
+    Instance,
     Int,
     IntArray,
     Kind,
@@ -39,10 +40,13 @@ from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime.changes import WRITERS
 from adcompiler.runtime.domain import array_member, foreign_module, unwrapped
 from adcompiler.runtime.missing import without_rule
+from adcompiler.runtime.transformed import Transform
 from adcompiler.runtime.writes import WRITES
 from adcompiler.sharing import overwrites
 from adcompiler.transfer import result_kind
 
+_TRANSFORMS = ("adcompiler.api", "adcompiler.jacobians", "adcompiler.hessians")
+NESTED = ("gradient", "value_and_grad", "jacobian", "value_and_jacobian", "hessian")
 _EFFECTS_ONLY = ("logging", "warnings", "time", "sys", "os", "io", "tqdm", "datetime", "json", "builtins")
 _FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
 
@@ -126,6 +130,15 @@ class CallResolver(MarkResolver):
                 if isinstance(kind, Known) and root_module(kind.value) == "adcompiler":
                     return getattr(kind.value, "__name__", None)
         return None
+
+    def _transformed(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
+        """`gradient(f)`: a function that holds `f`, or the call of one from outside; None for all other calls."""
+        if isinstance(function, Transform):
+            return self._dynamic(expr, kinds, pure=True)
+        if getattr(function, "__module__", None) not in _TRANSFORMS or function.__name__ not in NESTED or not expr.args:
+            return None
+        kind = Instance(Transform, ("function",), (kinds[0],))
+        return self.apply(expr, Make(("function",)), expr.args[:1], kinds[:1], kind)
 
     def _derivative(self, name: str) -> Missing:
         """The refusal of a derivative inside what is differentiated."""
@@ -246,6 +259,8 @@ class CallResolver(MarkResolver):
             return self._keyed(expr, function, expr.args, kinds, name)
         found = (
             self.marked(expr, function, kinds)
+            or self._transformed(expr, function, kinds)
+            or self.captured_variable(expr, function, kinds)
             or self._asked(expr, function, kinds)
             or self.text_function(expr, function, kinds)
             or self.on_places(expr, function, kinds)

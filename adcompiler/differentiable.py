@@ -22,6 +22,7 @@ from adcompiler.runtime.marks import hook, stop_gradient
 from adcompiler.runtime.members import member
 from adcompiler.runtime.missing import without_rule
 from adcompiler.runtime.release import current
+from adcompiler.runtime.transformed import Transform
 from adcompiler.variants import shown
 
 
@@ -79,11 +80,10 @@ class Differentiable(Wrapper):
         return dump(self._function, args, kwargs, wrt=wrt, single_use=single_use)
 
 
-class Transformed(Wrapper):
+class Transformed(Wrapper, Transform):
     """The function that `gradient` and `value_and_grad` return: the compiled variants, and what it was made from."""
 
     __qualname__: str
-    __adcompiler_transform__ = True
 
     def __init__(self, call: Any, name: str, f: Any, made: tuple[Any, tuple[Any, ...]]) -> None:
         self._call = call

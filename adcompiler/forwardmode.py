@@ -101,7 +101,8 @@ def find_jvp(
 class Found:
     """How `(f(*args), tangent)` is computed: `run(*operands)`; as plain code it is `pair(*inputs)`.
 
-    `back` takes cotangents of the inputs to those of the arguments and of their tangents.
+    `back` takes cotangents of the inputs to those of the arguments and of their tangents; `given` takes tangents of
+    both to those of the inputs.
     """
 
     run: Any
@@ -109,6 +110,7 @@ class Found:
     pair: Any = None
     inputs: tuple[Any, ...] = ()
     back: Any = None
+    given: Any = None
 
 
 _of_transformed: Any
@@ -132,6 +134,8 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         args, dots, named, f = _opened(f, args, dots, named, own)
         own = None
     f = unwrapped(f._function if isinstance(f, Differentiable) else f)
+    if f is push or f is push_method:
+        return _pushed_again(f, args, dots)
     if isinstance(f, Transformed):
         return _of_transformed(f, args, dots, named, own)
     if f in _IN_PLACE:
@@ -158,30 +162,62 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     )
 
 
-def _as_code(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any, Any, Any]:
+def _pushed_again(f: Any, args: Any, dots: Any) -> Found:
+    """A call in forward mode, in forward mode: of what computes the pair, the pair with its tangent."""
+    if f is push_method:
+        obj, name, obj_dot, rest, rest_dots, *named = args
+        of_obj, _, of_dot, of_rest, of_dots, *_ = dots
+        found = find(name, (obj, *rest), (obj_dot, *rest_dots), (named or [None])[0] or {}, None)
+        moved = _padded(of_rest, len(rest)), _padded(of_dots, len(rest_dots))
+        return find(found.pair, found.inputs, found.given((of_obj, *moved[0]), (of_dot, *moved[1])), {}, None)
+    function, operands, own_dots, named, own = (*args, *(None,) * (5 - len(args)))
+    of_f, of_operands, of_dots, _, of_own = (*dots, *(None,) * (5 - len(dots)))
+    if own is None and of_f is not None:
+        own = zeros_of(function)
+    found = find(function, operands, own_dots, named or {}, own)
+    if found.pair is None or found.given is None:
+        raise _no_second(function)
+    moved = _padded(of_operands, len(operands)), _padded(of_dots, len(own_dots))
+    if own is not None:
+        moved = (of_f, *moved[0]), (of_own, *moved[1])
+    return find(found.pair, found.inputs, found.given(*moved), {}, None)
+
+
+def _padded(dots: Any, count: int) -> tuple[Any, ...]:
+    return (None,) * count if dots is None else tuple(dots)
+
+
+def _no_second(f: Any) -> NoRuleError:
+    return NoRuleError(
+        f"{key_name(f) if callable(f) else 'this call'} has no second derivative yet\n"
+        "Register a forward rule for it with @frule."
+    )
+
+
+def _as_code(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any, ...]:
     """A call with a rule as plain code, with what it is given."""
     rule = rules[rules.index(first_that_takes(rules, args, named))] if rules else None
     explicit = forward_rule(f, rule)
     active = [i for i, dot in enumerate(dots[: len(args)]) if dot is not None]
     names = list(rule.signature.parameters) if rule is not None else []
     given = {names[i] for i in active if i < len(names)}
-    back = lambda bars: bars  # noqa: E731
+    whole = _same, _both
     if explicit is not None and len(dots) == len(args):
-        return by_forward_rule(explicit, named), (args, dots), back
+        return by_forward_rule(explicit, named), (args, dots), *whole
     if rule is None:
-        return None, (), back
+        return None, ()
     if rule.partials:
         wants = tuple("out" in inspect.signature(p).parameters for p in rule.partials)
-        return by_partials(f, rule.partials, wants, tuple(active)), (args, dots), back
+        return by_partials(f, rule.partials, wants, tuple(active)), (args, dots), *whole
     if given and given <= set(rule.linear) and callable(f):
         moved = tuple(n in rule.linear for n in names[: len(args)])
         filled = tuple(zeros_of(a) if on and d is None else d for a, d, on in zip(args, dots, moved, strict=False))
-        return linearly(f, moved, named), (args, filled), back
+        return linearly(f, moved, named), (args, filled), *whole
     if given and given <= set(rule.multilinear) and callable(f):
-        return multilinearly(f, tuple(active), named), (args, dots), back
+        return multilinearly(f, tuple(active), named), (args, dots), *whole
     if rule.options:
-        return None, (), back
-    return by_pullback(rule.function, named, transposed), (args, dots), back
+        return None, ()
+    return by_pullback(rule.function, named, transposed), (args, dots), *whole
 
 
 def _plain(f: Any, args: Any, named: Any) -> tuple[Any, Any]:
@@ -246,7 +282,21 @@ def source_of(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
         each = [_taken(bound, by_name, len(dots)), _taken(bound, dots_by_name, len(dots))]
         return each[0], each[1]
 
-    return Found(jvp, operands, jvp, operands, back)
+    def given(of_args: Any, of_dots: Any) -> tuple[Any, ...]:
+        by_name = {n: _placed(place, of_args) if _any(place, of_args) else None for n, place in bound.items()}
+        own = [None if not _any(bound[n], of_dots) else _placed(bound[n], of_dots) for n in active]
+        return (*(by_name.get(n) for n in signature.parameters), *own)
+
+    return Found(jvp, operands, jvp, operands, back, given)
+
+
+def _same(bars: Any) -> Any:
+    return bars
+
+
+def _both(of_args: Any, of_dots: Any) -> tuple[Any, Any]:
+    """Tangents of the arguments and of their tangents as those of the two tuples of them."""
+    return tuple(of_args), tuple(of_dots)
 
 
 def _taken(bound: Any, bars: Any, count: int) -> list[Any]:
@@ -334,7 +384,7 @@ def _attribute(obj: Any, name: str, dot: Any) -> Found:
     """An attribute of what is known at run time only."""
     if is_array(obj):
         key = array_member(name)
-        return Found(_by_rule, (key, lookup(key), (obj,), (dot,), {}), by_attribute(name), ((obj,), (dot,)))
+        return Found(_by_rule, (key, lookup(key), (obj,), (dot,), {}), by_attribute(name), ((obj,), (dot,)), _same, _both)
     found = member(type(obj), name)
     if isinstance(found, property) and not (isinstance(dot, dict) and name in dot):
         return find(found.fget, (obj,), (dot,), {}, None)
@@ -381,10 +431,7 @@ def push_method_rule(obj: Any, name: str, obj_dot: Any, args: Any, dots: Any, na
 def _reversed(found: Found, f: Any, count: int, own: Any, config: Any) -> Any:
     """The pair of value and tangent, and its pullback."""
     if found.pair is None:
-        raise NoRuleError(
-            f"{key_name(f) if callable(f) else 'this call'} has no second derivative yet\n"
-            "Register a forward rule for it with @frule."
-        )
+        raise _no_second(f)
     value, back = config.rrule_via_ad(found.pair, *found.inputs)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:

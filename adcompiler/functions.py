@@ -12,7 +12,7 @@ from adcompiler.binding import BindError, bind_call, node_signature
 from adcompiler.callees import InertCall, Load, Missing, PairCall
 from adcompiler.decide import reads_itself
 from adcompiler.errors import DifferentiationError, UnsupportedSyntaxError, locate, refuse
-from adcompiler.lattice import Closure, Kind, Observed, Unknown
+from adcompiler.lattice import Closure, Kind, Known, Observed, Unknown
 from adcompiler.program import signature_of
 from adcompiler.resolve import Resolved, Resolver
 from adcompiler.runtime.checkpoints import is_checkpointed, recomputed
@@ -100,11 +100,7 @@ class FunctionResolver(Resolver):
             self.extra.append(ir.Assign(held, self.value(func)[0], self.stmt.origin, kind=closure))
             func = ir.Name(held)
         for name in closure.captures:
-            if isinstance(closure.owner, types.FunctionType):
-                kind = self.program.source_kind(cell_of(closure.owner, name), (*closure.path, ("cell", name)))
-            else:
-                self.program.assume()
-                kind = foreign(closure.owner.name_kinds.get(name) or Unknown())
+            kind = self._cell_kind(closure, name)
             temp = self.spec.names.fresh("t")
             cell = ir.Call(ir.Static(cell_of, "cell_of"), (func, ir.Const(name)))
             load = ir.Apply(cell, Load(name), (func,), (closure,), kind)
@@ -112,6 +108,23 @@ class FunctionResolver(Resolver):
             out.append(ir.Name(temp))
             kinds.append(kind)
         return tuple(out), tuple(kinds)
+
+    def _cell_kind(self, closure: Closure, name: str) -> Kind:
+        """The kind of a captured variable of a function that was made elsewhere."""
+        if isinstance(closure.owner, types.FunctionType):
+            return self.program.source_kind(cell_of(closure.owner, name), (*closure.path, ("cell", name)))
+        self.program.assume()
+        return foreign(closure.owner.name_kinds.get(name) or Unknown())
+
+    def captured_variable(self, expr: ir.Call, function: Any, kinds: Any) -> Resolved | None:
+        """`cell_of(f, name)`, which text in forward mode has; None for all other calls."""
+        if function is not cell_of or not isinstance(kinds[0], Closure) or not isinstance(kinds[1], Known):
+            return None
+        closure, name = kinds[0], kinds[1].value
+        if closure.owner is self.spec:
+            return self.value(ir.Name(name))
+        kind = self._cell_kind(closure, name)
+        return self.apply(expr, Load(name), expr.args[:1], kinds[:1], kind)
 
     def _paired(self, expr: ir.Expr, spec: Spec, args: Any, kinds: Any, captured: int) -> Resolved:
         """A call of a specialisation."""

@@ -16,71 +16,122 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-from adcompiler.api import gradient, pullback
+from adcompiler.api import gradient, pullback, value_and_grad
 from adcompiler.differentiable import Transformed, TransformedMethod, TransformedRule
-from adcompiler.errors import UnsupportedSyntaxError
+from adcompiler.errors import MutationError, UnsupportedSyntaxError
 from adcompiler.forward_api import jvp
 from adcompiler.forwardmode import Found, connect, find, source_of
-from adcompiler.rules.registry import rrule
+from adcompiler.rules.forward import forward_rules
+from adcompiler.rules.registry import is_non_differentiable, lookup, rrule
+from adcompiler.runtime.checkpoints import _agree, _samples as samples
+from adcompiler.runtime.frozen import as_called
 from adcompiler.runtime.pushed_rules import by_gradient
 from adcompiler.runtime.pushing import completed
+from adcompiler.runtime.randomness import Draws
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.tangents import accumulate
+from adcompiler.runtime.transformed import Transform
 from adcompiler.wanted import wanted_names
 
 GRADIENTS = ("gradient", "value_and_grad")
 
 
+# --- calls that are made once more -----------------------------------------------------------------------
+
+
+class Repeated:
+    """A call of `f` as it was, of which the pullback computes the value and the tangent in a direction."""
+
+    def __init__(self, f: Any, args: Any, kwargs: Any, apart: str | None) -> None:
+        if apart == "outside":
+            raise MutationError(
+                "a derivative is taken inside a function that writes into arrays from outside\n"
+                "The function is computed again in the pullback, where such arrays may hold something else.\n"
+                "Pass the arrays as arguments."
+            )
+        self.call = as_called((f, args, kwargs), arrays=apart is not None)
+        self.draws = Draws()
+        self.samples: list[Any] | None = None
+
+    def watched(self, run: Callable[[], Any], value_of: Callable[[Any], Any]) -> Any:
+        """What `run()` gives; `value_of` it is the value of the function."""
+        with self.draws.watched(*self.call):
+            found = run()
+        self.samples = list(samples(value_of(found)))
+        return found
+
+    def pair(self, config: Any, dots: tuple[Any, ...]) -> tuple[Any, Any, Callable[[Any], Any]]:
+        """The value, its tangent for those of the arguments and keywords, and their pullback.
+
+        That gives the cotangents of `f`, and of the arguments and keywords.
+        """
+        f, args, kwargs = as_called(self.call, arrays=False)
+        moved = [None if d is None else completed(d, v) for d, v in zip(dots, (*args, *kwargs.values()), strict=True)]
+        found, first = found_for(f, args, tuple(moved), kwargs, None)
+        with self.draws.again():
+            (y, y_dot), back = config.rrule_via_ad(found.pair, *found.inputs)
+        if self.samples is not None and not same_samples(list(samples(y)), self.samples):
+            raise MutationError(
+                f"{getattr(f, '__name__', 'a function')} gave another value when it was computed again\n"
+                "What it reads has changed since a derivative of it was taken, or it draws random numbers from a source "
+                "that is not known.\nPass what changes as an argument."
+            )
+
+        def pullback(bar: Any) -> Any:
+            f_bar, *inputs = back(bar)
+            own = list(found.back(inputs)[0] or ())
+            own += [None] * (first + len(args) + len(kwargs) - len(own))
+            return (own[0] if first else f_bar), own[first:]
+
+        return y, y_dot, pullback
+
+
+def found_for(f: Any, args: Any, dots: Any, kwargs: Any, f_dot: Any) -> tuple[Found, int]:
+    """How a function and its tangent are computed, and whether the function is the first of what that is given.
+
+    A new closure has the text of the one before it, so it is an argument of what is compiled.
+    """
+    if isinstance(f, types.FunctionType) and (f.__closure__ or f_dot is not None) and not _has_rule(f):
+        return source_of(caller(f, bool(kwargs)), (f, *args), (f_dot, *dots), kwargs, None), 1
+    return find(f, args, dots, kwargs, f_dot), 0
+
+
+def _has_rule(f: Any) -> bool:
+    return bool(lookup(f) or forward_rules(f) or is_non_differentiable(f))
+
+
 # --- gradients of functions -------------------------------------------------------------------------------
 
 
-@rrule(Transformed.__call__, TransformedMethod.__call__, TransformedRule.__call__, kind="unknown")
-def transformed_rule(self: Any, *args: Any, config: Any, **kwargs: Any) -> Any:
+@rrule(
+    Transform.__call__, Transformed.__call__, TransformedMethod.__call__, TransformedRule.__call__, kind="unknown"
+)
+def transformed_rule(self: Any, *args: Any, config: Any, apart: Any, **kwargs: Any) -> Any:
     """What `gradient` and `value_and_grad` return, called in a function that is differentiated."""
     if self.kind not in GRADIENTS:
         raise _unsupported(self.kind)
-    value = self(*args, **kwargs)
-    names = tuple(kwargs)
+    call = Repeated(self.__wrapped__, args, kwargs, apart)
+    with_value = value_and_grad(self.__wrapped__, self.argnums, self.has_aux)
+    value, grads = call.watched(lambda: with_value(*args, **kwargs), lambda found: found[0])
+    places = _places(self, args, kwargs)
+    count, names = len(args), tuple(kwargs)
 
     def pull(bar: Any) -> Any:
-        value_bar, grads_bar = _parts_of(self, bar)
-        dots = _at_argnums(self, grads_bar, args, kwargs)
-        found = find(self.__wrapped__, args, dots, kwargs, None)
-        (y, y_dot), back = config.rrule_via_ad(found.pair, *found.inputs)
-        f_bar, bars = _taken(found, back(_seed(self, value_bar, y, y_dot)), len(args))
-        return {"function": f_bar}, tuple(bars[: len(args)]), dict(zip(names, bars[len(args) :], strict=False))
+        value_bar, grads_bar = (None, bar) if self.kind == "gradient" else bar
+        each = grads_bar if isinstance(self.argnums, tuple) else (grads_bar,)
+        dots: list[Any] = [None] * (count + len(names))
+        for place, entry in zip(places, each or (), strict=False):
+            dots[place] = entry
+        _, _, back = call.pair(config, tuple(dots))
+        f_bar, bars = back((value_bar, (1.0, None) if self.has_aux else 1.0))
+        return {"function": f_bar}, tuple(bars[:count]), dict(zip(names, bars[count:], strict=True))
 
-    return value, pull
-
-
-def _parts_of(transformed: Any, bar: Any) -> tuple[Any, Any]:
-    """The cotangents of the value, and of the gradients as a tuple."""
-    value_bar, grads_bar = (None, bar) if transformed.kind == "gradient" else bar
-    if not isinstance(transformed.argnums, tuple):
-        grads_bar = (grads_bar,)
-    return value_bar, grads_bar or ()
-
-
-def _seed(transformed: Any, value_bar: Any, y: Any, y_dot: Any) -> Any:
-    """The cotangent of `(value, tangent)`: that of the value, and 1 for the tangent of the loss."""
-    if not transformed.has_aux:
-        return value_bar, 1.0
-    return value_bar, (1.0, None)
-
-
-def _at_argnums(transformed: Any, entries: Any, args: Any, kwargs: Any) -> tuple[Any, ...]:
-    """Entries for the arguments that are asked for → one for each argument and keyword, None for the others."""
-    dots: list[Any] = [None] * (len(args) + len(kwargs))
-    values = [*args, *kwargs.values()]
-    for place, entry in zip(_places(transformed, args, kwargs), entries, strict=False):
-        if entry is not None:
-            dots[place] = completed(entry, values[place])
-    return tuple(dots)
+    return (grads if self.kind == "gradient" else (value, grads)), pull
 
 
 def _places(transformed: Any, args: Any, kwargs: Any) -> list[int]:
     """The numbers of the arguments and keywords of a call that `argnums` asks for."""
-    signature = inspect.signature(transformed.__wrapped__)
+    signature = inspect.signature(transformed.__wrapped__, follow_wrapped=False)
     names = list(kwargs)
     bound = signature.bind(*range(len(args)), **{k: len(args) + i for i, k in enumerate(names)}).arguments
     out = []
@@ -90,59 +141,52 @@ def _places(transformed: Any, args: Any, kwargs: Any) -> list[int]:
     return out
 
 
-def _taken(found: Found, bars: Any, count: int) -> tuple[Any, list[Any]]:
-    """The cotangents of a function and of its arguments from those of what computed its tangent."""
-    f_bar, *inputs = bars
-    own, _ = found.back(inputs)
-    own = list(own or ())
-    return f_bar, own + [None] * (count - len(own))
-
-
 # --- pullbacks --------------------------------------------------------------------------------------------
 
 
 class Pulled:
     """The pullback of a function that is called where derivatives are taken of it, too."""
 
-    def __init__(self, function: Any, args: Any, kwargs: Any, back: Callable[[Any], Any]) -> None:
+    def __init__(self, function: Any, args: Any, back: Callable[[Any], Any], call: Repeated) -> None:
         self.function = function
         self.args = args
-        self.kwargs = kwargs
         self.back = back
+        self.call = call
 
     def __call__(self, ct: Any) -> Any:
         return self.back(ct)
 
 
 @rrule(pullback, kind="unknown")
-def pullback_rule(f: Any, *args: Any, single_use: bool = False, config: Any, **kwargs: Any) -> Any:
+def pullback_rule(f: Any, *args: Any, single_use: bool = False, config: Any, apart: Any, **kwargs: Any) -> Any:
     """`y, back = pullback(f, *args)`: the value as it is differentiated anyway, and a pullback with its own."""
+    call = Repeated(f, args, kwargs, apart)
     y, own = config.rrule_via_ad(f, *args, **kwargs)
-    _, back = pullback(f, *args, single_use=single_use, **kwargs)
+    _, back = call.watched(lambda: pullback(f, *args, single_use=single_use, **kwargs), lambda found: found[0])
 
     def pull(bar: Any) -> Any:
         y_bar, back_bar = bar
         f_bar, *bars = own(y_bar) if y_bar is not None else (None,) * (1 + len(args) + len(kwargs))
         if back_bar is not None:
             f_bar = accumulate(f_bar, back_bar.get("function"))
-            more = back_bar.get("args") or (None,) * len(args)
-            bars = [accumulate(a, b) for a, b in zip(bars, (*more, *(None,) * len(kwargs)), strict=True)]
+            more = back_bar.get("args") or (None,) * len(bars)
+            bars = [accumulate(a, b) for a, b in zip(bars, more, strict=True)]
         return f_bar, tuple(bars[: len(args)]), None, dict(zip(kwargs, bars[len(args) :], strict=True))
 
-    return (y, Pulled(f, args, kwargs, back)), pull
+    return (y, Pulled(f, args, back, call)), pull
 
 
 @rrule(Pulled.__call__, kind="unknown")
 def pulled_rule(self: Any, ct: Any, *, config: Any) -> Any:
     """`back(ct)`: linear in the cotangent, with the transpose `jvp`."""
     value = self(ct)
+    kept = as_called(ct, arrays=True)
 
     def pull(bars: Any) -> Any:
-        given = [None if b is None else completed(b, a) for a, b in zip(self.args, bars, strict=True)]
-        found = find(self.function, self.args, (*given, *(None for _ in self.kwargs)), self.kwargs, None)
-        (_, y_dot), back = config.rrule_via_ad(found.pair, *found.inputs)
-        f_bar, args_bar = _taken(found, back((None, ct)), len(self.args))
-        return {"function": f_bar, "args": tuple(args_bar[: len(self.args)])}, y_dot
+        given = (*bars, *(None for _ in self.call.call[2]))
+        _, y_dot, back = self.call.pair(config, given)
+        f_bar, args_bar = back((None, kept))
+        return {"function": f_bar, "args": tuple(args_bar)}, y_dot
 
     return value, pull
 
@@ -154,13 +198,13 @@ def pulled_rule(self: Any, ct: Any, *, config: Any) -> Any:
 def jvp_rule(f: Any, primals: Any, tangents: Any, *, config: Any) -> Any:
     """`jvp(f, primals, tangents)`: text in forward mode, differentiated as any other."""
     dots = tuple(None if t is None else completed(t, x) for t, x in zip(tangents, primals, strict=True))
-    found = find(f, tuple(primals), dots, {}, None)
+    found, first = found_for(f, tuple(primals), dots, {}, None)
     value, back = config.rrule_via_ad(found.pair, *found.inputs)
 
     def pull(bar: Any) -> Any:
         f_bar, *inputs = back(tuple(bar))
-        bars, dot_bars = found.back(inputs)
-        return f_bar, tuple(bars), tuple(dot_bars)
+        bars, dot_bars = map(list, found.back(inputs))
+        return (bars[0] if first else f_bar), tuple(bars[first:]), tuple(dot_bars[first:])
 
     return tuple(value), pull
 
@@ -191,21 +235,26 @@ def pushed_gradient(self: Any, args: Any, dots: Any, kwargs: Any, own: Any) -> F
     """The call of what `gradient` returned, in forward mode: the gradient of the tangent."""
     if self.kind not in GRADIENTS or kwargs or self.has_aux:
         raise _unsupported(self.kind)
-    f = self.__wrapped__
     f_dot = None if own is None else own.get("function")
-    call = isinstance(f, types.FunctionType) and f_dot is None
-    found = source_of(f, args, dots, {}, None) if call else source_of(caller(f, False), (f, *args), (f_dot, *dots), {}, None)
-    shift = 0 if call else 1
+    found, shift = found_for(self.__wrapped__, args, dots, {}, f_dot)
+    if shift == 0 and not isinstance(self.__wrapped__, types.FunctionType):
+        f = self.__wrapped__
+        found, shift = source_of(caller(f, False), (f, *args), (f_dot, *dots), {}, None), 1
     places = tuple(p + shift for p in _places(self, args, kwargs))
     if len(found.operands) - sum(d is not None for d in dots) - (f_dot is not None) != len(args) + shift:
         raise _unsupported("gradient of a function with defaults or *args")
     argnums = places if isinstance(self.argnums, tuple) else places[0]
     grads = gradient(derivative_of(found.run), argnums)
     pair = by_gradient(self, grads, found.run, len(args) + shift, shift, self.kind == "value_and_grad")
-    return Found(pair, found.operands, pair, found.operands, found.back)
+    return Found(pair, found.operands, pair, found.operands, found.back, found.given)
 
 
 connect(pushed_gradient)
+
+
+def same_samples(again: list[Any], before: list[Any]) -> bool:
+    """Whether two values are the same but for rounding, by some of their elements."""
+    return len(again) == len(before) and all(map(_agree, again, before))
 
 
 def _unsupported(name: str) -> Exception:
