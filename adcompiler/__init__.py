@@ -22,6 +22,9 @@ from adcompiler.errors import SourceNotFoundError as SourceNotFoundError
 from adcompiler.errors import TangentError as TangentError
 from adcompiler.errors import UnsupportedSyntaxError as UnsupportedSyntaxError
 from adcompiler.forward_api import jvp as jvp
+from adcompiler.hessians import diag_hessian as diag_hessian
+from adcompiler.hessians import hessian as hessian
+from adcompiler.hessians import hvp as hvp
 from adcompiler.jacobians import jacobian as jacobian
 from adcompiler.jacobians import value_and_jacobian as value_and_jacobian
 from adcompiler.memory import MemoryReport as MemoryReport

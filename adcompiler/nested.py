@@ -209,11 +209,15 @@ def jvp_rule(f: Any, primals: Any, tangents: Any, *, config: Any) -> Any:
     return tuple(value), pull
 
 
-def derivative_of(jvp_function: Any) -> Any:
-    """The function that gives only the tangent of what `jvp_function` computes; one for each."""
+def derivative_of(jvp_function: Any, name: str | None = None) -> Any:
+    """The function that gives only the tangent of what `jvp_function` computes; one for each.
+
+    In messages it has the `name` of the function whose derivative it is.
+    """
     made = jvp_function.__dict__.get("__adcompiler_derivative__")
     if made is None:
         made = jvp_function.__adcompiler_derivative__ = _derivative(jvp_function)
+        made.__qualname__ = name or made.__qualname__
     return made
 
 
