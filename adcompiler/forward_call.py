@@ -15,10 +15,8 @@ import numpy as np
 
 from adcompiler.rules.forward import forward_rules, forward_signature, is_builtin_rule, takes_calls_of
 from adcompiler.rules.registry import Rule
-from adcompiler.runtime.dynamic import resolve_value
 from adcompiler.runtime.elementary import multiply_strong
 from adcompiler.runtime.pointwise import slope
-from adcompiler.runtime.ruling import options_of
 from adcompiler.runtime.shapes import broadcast, conj, real, shape
 from adcompiler.runtime.tangents import rebuild, unthunk
 from adcompiler.runtime.walk import entries, is_array, is_constant, part, replaced
@@ -192,14 +190,16 @@ def _by_slopes(rule: Rule, args: tuple[Any, ...], tangents: tuple[Any, ...]) -> 
     y_dot = _along(pullback(one), tangents, y_shape)
     if np.iscomplexobj(value):
         y_dot = y_dot + 1j * _along(pullback(one * 1j), tangents, y_shape)
+    if is_array(y[0]) and y_dot.dtype.itemsize > y[0].dtype.itemsize:
+        y_dot = y_dot.astype(y[0].dtype)  # a number that was broadcast counts as an array in double precision
     return y[0], y_dot
 
 
 def _applied(rule: Rule, args: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
-    positional, keywords = unbound(rule.signature, args)
-    dots, dots_by_name = unbound(rule.signature, tangents, like=args)
-    wanted = tuple(has_dot(dot) for dot in (*dots, *dots_by_name.values()))
-    return rule.function(*positional, **keywords, **options_of(rule, wanted, positional, keywords, resolve_value))
+    bound = inspect.BoundArguments(rule.signature, dict(zip(rule.signature.parameters, args, strict=True)))
+    wanted = tuple(map(has_dot, tangents))
+    options = {"needs": wanted} if "needs" in rule.options else {}
+    return rule.function(*bound.args, **bound.kwargs, **options)
 
 
 def _along(bars: Any, tangents: tuple[Any, ...], y_shape: Any) -> Any:

@@ -1,11 +1,12 @@
 """The forward rule of a function, held against its reverse rule and against central differences on one call."""
 
 import copy
+import inspect
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from adcompiler.forward_call import called, forward_call, has_dot
+from adcompiler.forward_call import forward_call, has_dot
 from adcompiler.runtime.tangents import scale, unthunk
 from adcompiler.runtime.walk import entries, is_array, part
 from adcompiler.vectors import (
@@ -139,7 +140,7 @@ def _check_differences(
     def at(step: float) -> Any:
         values = zip(call.parameters.values(), dots, strict=True)
         args = tuple(x if dot is None else moved(widened(x), widened(dot), step) for x, dot in values)
-        return called(call.key, call.rule.signature, args, given=tuple(call.parameters.values()))
+        return _called(call, args)
 
     ahead, behind = at(_STEP), at(-_STEP)
     expected = (inner(y_bar, ahead) - inner(y_bar, behind)) / (2 * _STEP)
@@ -151,3 +152,19 @@ def _check_differences(
         f"wrong tangent along {', '.join(active)}: central differences give {expected:.8g} along random tangents, the "
         f"forward rule {actual:.8g}",
     )
+
+
+def _called(call: "Application", values: tuple[Any, ...]) -> Any:
+    """The function itself, called as in the case with other values for the parameters."""
+    args, kwargs = list(call.args), dict(call.kwargs)
+    for position, (name, value) in enumerate(zip(call.parameters, values, strict=True)):
+        kind = call.rule.signature.parameters[name].kind
+        if kind is inspect.Parameter.VAR_POSITIONAL:
+            args[position:] = value
+        elif kind is inspect.Parameter.VAR_KEYWORD:
+            kwargs |= value
+        elif position < len(args):
+            args[position] = value
+        elif name in kwargs:
+            kwargs[name] = value
+    return call.key(*args, **kwargs) if callable(call.key) else call.key.__get__(*args)

@@ -17,6 +17,11 @@ from adcompiler.rules import elementwise as elementwise
 from adcompiler.rules import emath as emath
 from adcompiler.rules import factorisations as factorisations
 from adcompiler.rules import forward_conversions as forward_conversions
+from adcompiler.rules import forward_elementary as forward_elementary
+from adcompiler.rules import forward_elementwise as forward_elementwise
+from adcompiler.rules import forward_emath as forward_emath
+from adcompiler.rules import forward_math as forward_math
+from adcompiler.rules import forward_parts as forward_parts
 from adcompiler.rules import fourier as fourier
 from adcompiler.rules import grids as grids
 from adcompiler.rules import guarded as guarded
