@@ -10,6 +10,7 @@ is differentiated, or to call what has rules.
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 import weakref
 from collections.abc import Callable
@@ -21,6 +22,8 @@ from adcompiler.errors import DifferentiationError, NoRuleError
 from adcompiler.finish import pullback_finisher
 from adcompiler.rules.registry import Rule, key_name, rrule
 from adcompiler.runtime import dynamic
+from adcompiler.runtime.elementary import multiply_strong
+from adcompiler.runtime.pointwise import slope
 from adcompiler.runtime.project import materialize, project
 from adcompiler.runtime.ruling import options_of, value_and_pullback
 from adcompiler.runtime.shapes import fit, real
@@ -36,17 +39,21 @@ def transposed(pullback: Pullback, y: Any, tangents: tuple[Any, ...]) -> Any:
     `tangents` has an entry for each cotangent that `pullback` returns, None where there is none. Raises NoRuleError if
     the pullback cannot be differentiated.
     """
-    seed = _ones(y)
-    if seed is None:  # a value of whole numbers moves with nothing
+    found = _ones(y)
+    if found is None:  # a value of whole numbers moves with nothing
         return None
-    bars, back = _pulled(pullback, seed, ("y_bar",))
+    try:
+        bars, back = _pulled(pullback, found, ("y_bar",))
+    except DifferentiationError:
+        # Not every cotangent is one of a function that has a derivative: of eigenvectors, the vectors themselves are.
+        bars, back = _pulled(pullback, _only_active(y), ("y_bar",))
     (_, y_dot) = back(_against(tangents, bars))
     return materialize(project(y_dot, y), y)
 
 
 @rrule(transposed)
 def transposed_rule(pullback: Any, y: Any, tangents: Any) -> Any:
-    """Linear in the tangents, and with respect to what the pullback captured the derivative of the pullback itself."""
+    """Linear in the tangents; with respect to what the pullback captured it has the derivative of the pullback."""
     y_dot = transposed(pullback, y, tangents)
 
     def back(y_dot_bar: Any) -> tuple[Any, ...]:
@@ -108,6 +115,17 @@ def _ones(y: Any) -> Any:
     return type(y)(1.0)
 
 
+def _only_active(y: Any) -> Any:
+    """A value as a cotangent of itself: None for what has no derivative."""
+    if is_constant(y):
+        return None
+    children = entries(y)
+    if children is None:
+        return y
+    found = {key: _only_active(child) for key, child in children.items()}
+    return replaced(y, found) if isinstance(y, (tuple, list)) else found
+
+
 def _against(tangent: Any, bar: Any) -> Any:
     """A tangent as the cotangent of `bar`, which may be smaller, real, or None."""
     if tangent is None or bar is None or (is_constant(bar) and entries(bar) is None):
@@ -132,9 +150,10 @@ def forward_by_transposition(
     """
     marks = dict(zip(rule.signature.parameters, (t is not None for t in tangents), strict=True))
     bound = rule.signature.bind(*args, **kwargs)
-    names = _places(bound)
-    wanted = tuple(marks[name] for name in names)
-    found = rule.function(*bound.args, **bound.kwargs, **options_of(rule, wanted, args, kwargs, dynamic.resolve_value))
+    wanted = tuple(marks[name] for name in _takers(bound))
+    options = options_of(rule, wanted, args, kwargs, dynamic.resolve_value)
+    bound.apply_defaults()
+    found = rule.function(*bound.args, **bound.kwargs, **options)
     if found is NotImplemented:
         return found
     y, pullback = value_and_pullback(rule, found)
@@ -146,21 +165,36 @@ def forward_by_transposition(
         raise NoRuleError(str(error).replace(rule.function.__name__, key_name(rule.keys[0]), 1)) from error
 
 
-def _places(bound: Any) -> list[str]:
+def _takers(bound: inspect.BoundArguments) -> list[str]:
     """For each argument of a call, and then each keyword, the parameter that takes it."""
     names: list[str] = []
     for name, value in bound.arguments.items():
         kind = bound.signature.parameters[name].kind
-        several = len(value) if kind in (kind.VAR_POSITIONAL, kind.VAR_KEYWORD) else 1
-        names += [name] * several
+        names += [name] * (len(value) if kind in (kind.VAR_POSITIONAL, kind.VAR_KEYWORD) else 1)
     return names
 
 
 def _by_partials(rule: Rule, args: tuple[Any, ...], y: Any, tangents: tuple[Any, ...]) -> Any:
-    from adcompiler.runtime.pointwise import slope
+    terms = [
+        multiply_strong(t, slope(p, args, y)) for p, t in zip(rule.partials, tangents, strict=True) if t is not None
+    ]
+    return None if not terms else materialize(project(fit(sum(terms[1:], terms[0]), np.shape(y)), y), y)
 
-    terms = [slope(p, args, y) * t for p, t in zip(rule.partials, tangents, strict=True) if t is not None]
-    return fit(sum(terms[1:], terms[0]), np.shape(y)) if terms else None
+
+@functools.cache
+def forward_function(rule: Rule) -> Callable[..., Any]:
+    """`(tangents, *args, **kwargs) ↦ (y, y_dot)` for a rule without partials and options, as text that is compiled.
+
+    What calls it can be differentiated, and so can what it computes.
+    """
+    function = rule.function
+
+    def forward(tangents: Any, /, *args: Any, **kwargs: Any) -> Any:
+        y, pullback = function(*args, **kwargs)
+        return y, transposed(pullback, y, tangents)
+
+    forward.__name__ = forward.__qualname__ = rule.name
+    return forward
 
 
-__all__ = ["forward_by_transposition", "transposed"]
+__all__ = ["forward_by_transposition", "forward_function", "transposed"]

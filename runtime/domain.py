@@ -13,7 +13,7 @@ from adcompiler.runtime.arrays import is_library_class
 NUMBERS = (bool, int, float, complex, np.generic)
 # Modules whose Python functions are not read: their derivative is a rule or nothing.
 LIBRARIES = ("numpy", "scipy", "cupy", "cupyx", "adcompiler", "functools")
-_PLAIN = (list, tuple, type(None), str, bytes, slice, type(Ellipsis), type, np.dtype)
+_PLAIN = (list, tuple, type(None), str, bytes, slice, type(Ellipsis), type, np.dtype, type(np._NoValue))
 
 
 # What rules are written in may be read as users' code is; what stands for itself in a program may not.
@@ -29,7 +29,7 @@ def foreign_module(function: Any) -> bool:
 def is_rule_code(function: Any) -> bool:
     """Whether a function is a rule of adcompiler's own, or one that such rules call: plain code, which is compiled."""
     root, _, module = (getattr(function, "__module__", None) or "").partition(".")
-    return root == "adcompiler" and module.startswith(("rules.", "runtime.")) and module not in _NOT_READ
+    return root == "adcompiler" and module.startswith(("rules.", "runtime.", "transpose")) and module not in _NOT_READ
 
 
 def unwrapped(f: Any) -> Any:
