@@ -26,6 +26,7 @@ from adcompiler.pushforward import pushforward_of
 from adcompiler.rules.registry import is_non_differentiable, key_name, lookup, rrule
 from adcompiler.rules.forward import forward_rule, forward_rules
 from adcompiler.runtime import pushed_calls
+from adcompiler.runtime.calling import applied
 from adcompiler.runtime.domain import array_member, unwrapped
 from adcompiler.runtime.members import member
 from adcompiler.runtime.pushed_calls import push, push_method, unsupported
@@ -136,8 +137,12 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     f = unwrapped(f._function if isinstance(f, Differentiable) else f)
     if f is push or f is push_method:
         return _pushed_again(f, args, dots)
+    if f is applied:
+        return _applied(args, dots)
     if isinstance(f, Transformed):
         return _of_transformed(f, args, dots, named, own)
+    if isinstance(f, types.FunctionType) and args and isinstance(args[0], Transformed) and f.__name__ == "__call__":
+        return _with_first(_of_transformed(args[0], args[1:], dots[1:], named, dots[0]), dots[0] is not None)
     if f in _IN_PLACE:
         return Found(_updated, (f, args, dots))
     if is_non_differentiable(f):
@@ -181,6 +186,49 @@ def _pushed_again(f: Any, args: Any, dots: Any) -> Found:
     if own is not None:
         moved = (of_f, *moved[0]), (of_own, *moved[1])
     return find(found.pair, found.inputs, found.given(*moved), {}, None)
+
+
+def _with_first(found: Found, own: bool) -> Found:
+    """The call of an object as that of a method, whose first argument is the object."""
+
+    def back(inputs: Any) -> tuple[Any, Any]:
+        return tuple(bars if own else [None, *bars] for bars in map(_listed, found.back(inputs)))  # type: ignore[return-value]
+
+    def given(of_args: Any, of_dots: Any) -> Any:
+        return found.given(of_args if own else of_args[1:], of_dots if own else of_dots[1:])
+
+    return Found(found.run, found.operands, found.pair, found.inputs, back, given)
+
+
+def _applied(args: Any, dots: Any) -> Found:
+    """`applied(f, args, options)`: the call of `f`, whose arguments are the entries of a tuple and of a dict."""
+    function, operands, options = args
+    of_f, of_operands, of_options = dots
+    count, names = len(operands), tuple(options)
+    own = of_f is not None
+    moved = (*_padded(of_operands, count), *((of_options or {}).get(n) for n in names))
+    inner = find(function, tuple(operands), moved, dict(options), of_f)
+    if inner.pair is None or inner.given is None:
+        return inner
+
+    def packed(bars: Any) -> tuple[Any, ...]:
+        f_bar, *rest = bars if own else (None, *bars)
+        rest += [None] * (count + len(names) - len(rest))
+        return f_bar, tuple(rest[:count]), dict(zip(names, rest[count:], strict=True))
+
+    def flat(dots: Any) -> tuple[Any, ...]:
+        of_f, of_operands, of_options = dots
+        rest = (*_padded(of_operands, count), *((of_options or {}).get(n) for n in names))
+        return (of_f, *rest) if own else rest
+
+    return Found(
+        inner.run,
+        inner.operands,
+        inner.pair,
+        inner.inputs,
+        lambda inputs: tuple(map(packed, map(_listed, inner.back(inputs)))),
+        lambda of_args, of_dots: inner.given(flat(of_args), flat(of_dots)),
+    )
 
 
 def _padded(dots: Any, count: int) -> tuple[Any, ...]:

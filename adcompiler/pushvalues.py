@@ -161,11 +161,10 @@ class PushValues(PushRules):
         """An operation on whole containers: the same on the containers of tangents."""
         callee: Move = value.callee
         kinds = {id(a): k for a, k in zip(value.args, value.kinds, strict=True)}
-        mapping = {
-            name: operand if role == "-" else self.tangent_of(operand, kinds.get(id(operand)))
-            for name, operand, role in zip(callee.function.params, callee.operands, callee.roles, strict=True)
-        }
-        return ir.substitute(callee.function.body, mapping)
+        mapping = {}
+        for name, operand, role in zip(callee.of_tangents.params, callee.operands, callee.intended, strict=True):
+            mapping[name] = operand if role == "-" else self.tangent_of(operand, kinds.get(id(operand)))
+        return ir.substitute(callee.of_tangents.body, mapping)
 
     def captured(self, names: frozenset[str]) -> ir.Expr:
         """The tangent of a function: those of the variables that it captures."""

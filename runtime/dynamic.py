@@ -247,15 +247,16 @@ def _plain_attribute(obj: Any, name: str, computed: Any) -> Resolved:
     return inner.given(_same, _without_function(inner))
 
 
-def _check_tangible(value: Any) -> None:
+def _check_tangible(value: Any, seen: frozenset[int] = frozenset()) -> None:
     """Raise if an active value may carry derivatives in a place where they would be lost."""
     if isinstance(value, types.MethodType | types.BuiltinMethodType):
         value = getattr(value, "__self__", None)
     if isinstance(value, types.FunctionType) or has_plain_fields(type(value)):
         return  # compiled with what it captures or holds; defaults are constants
     elif isinstance(value, list | tuple | dict):
-        for item in value.values() if isinstance(value, dict) else value:
-            _check_tangible(item)
+        if id(value) not in seen:
+            for item in value.values() if isinstance(value, dict) else value:
+                _check_tangible(item, seen | {id(value)})
     elif not isinstance(value, NUMBERS) and not is_domain(value) and callable(value) and not _is_declared(value):
         if not isinstance(value, _OPAQUE):
             raise _intangible(value)

@@ -16,6 +16,7 @@ from adcompiler.runtime.arrays import is_library_array
 from adcompiler.runtime.errors import MutationError, TangentError
 from adcompiler.runtime.members import has_plain_fields, is_named_tuple
 from adcompiler.runtime.tangents import Tangent
+from adcompiler.runtime.transformed import Transform
 from adcompiler.runtime.walk import fields, is_array
 
 _NUMBERS = (float, complex, np.inexact)
@@ -88,6 +89,9 @@ def _zeros(value: Any, forms: Any, seen: dict[int, Any]) -> Any:  # noqa: C901  
         cells = zip(value.__code__.co_freevars, value.__closure__, strict=True)
         dict.update(copy, {n: _zeros(c.cell_contents, forms, seen) for n, c in cells if _is_full(c)})
         return copy
+    if isinstance(value, Transform):
+        held = _zeros(value.__wrapped__, forms, seen)
+        return None if held is None else {"function": held}
     if has_plain_fields(type(value)):
         copy = seen[id(value)] = made_dict()
         dict.update(copy, {n: _zeros(v, forms, seen) for n, v in fields(value).items()})

@@ -9,6 +9,7 @@ class Transform:
     """A function that was made of another one, which it holds; it can be called."""
 
     __adcompiler_transform__ = True
+    __wrapped__: Any
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         raise NotImplementedError
