@@ -18,9 +18,8 @@ from adcompiler.differentiable import Differentiable, Transformed, store_of
 from adcompiler.entry import Finish
 from adcompiler.errors import NoRuleError
 from adcompiler.forward_call import forward_call
-from adcompiler.lattice import can_be_active
 from adcompiler.module import Unit, load, units
-from adcompiler.pipeline import LOCK, Request, compiling, specialised
+from adcompiler.pipeline import LOCK, Request, compiling, until_settled
 from adcompiler.program import Program
 from adcompiler.pushforward import pushforward_of
 from adcompiler.rules.registry import is_non_differentiable, key_name, lookup, rrule
@@ -28,7 +27,7 @@ from adcompiler.rules.forward import forward_rule, forward_rules
 from adcompiler.runtime import pushed_calls
 from adcompiler.runtime.calling import applied
 from adcompiler.runtime.domain import array_member, unwrapped
-from adcompiler.runtime.members import member
+from adcompiler.runtime.members import has_plain_fields, member
 from adcompiler.runtime.pushed_calls import push, push_method, unsupported
 from adcompiler.runtime.pushed_rules import by_attribute, by_forward_rule, by_partials, by_pullback, linearly, multilinearly
 from adcompiler.runtime.pushing import into, zeros_of
@@ -68,12 +67,14 @@ class CompiledForward:
 def compile_forward(request: Request) -> CompiledForward:
     """All passes, for forward mode."""
     with LOCK, compiling(request.function):
-        program, spec = specialised(request)
-        mask = tuple(p in request.wanted and can_be_active(k) for p, k in zip(spec.params, spec.kinds, strict=True))
-        pushed = pushforward_of(spec, mask, PLAIN)
+        program, spec, pushed = until_settled(request, _pushed)
         all_units = units(pushed, OFF)
         load(all_units)
         return CompiledForward(request, program, spec, pushed, all_units)
+
+
+def _pushed(spec: Spec, mask: tuple[bool, ...]) -> Any:
+    return pushforward_of(spec, mask, PLAIN)
 
 
 def _found(compiled: Any) -> Finish:
@@ -152,6 +153,8 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         return Found(_by_rule, (f, rules, args, dots, named), *_as_code(f, rules, args, dots, named))
     if isinstance(f, types.FunctionType):
         return source_of(f, args, dots, named, own)
+    if isinstance(f, type) and has_plain_fields(f):
+        return _made(f, args, dots, named)
     called = member(type(f), "__call__")
     if isinstance(called, types.FunctionType):
         return find(called, (f, *args), (own, *dots), named, None)
@@ -266,6 +269,21 @@ def _as_code(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any,
     if rule.options:
         return None, ()
     return by_pullback(rule.function, named, transposed), (args, dots), *whole
+
+
+def _made(cls: Any, args: Any, dots: Any, named: Any) -> Found:
+    """A new object, of a class that is known at run time only."""
+    init = member(cls, "__init__")
+    if not isinstance(init, types.FunctionType) or member(cls, "__new__") is not object.__new__:
+        raise unsupported(f"making an object of class {cls.__qualname__} that is only known at run time")
+
+    def run() -> tuple[Any, Any]:
+        obj, dot = cls.__new__(cls), {}  # type: ignore[var-annotated]
+        found = find(init, (obj, *args), (dot, *dots), named, None)
+        found.run(*found.operands)
+        return obj, dot
+
+    return Found(run, ())
 
 
 def _plain(f: Any, args: Any, named: Any) -> tuple[Any, Any]:

@@ -43,6 +43,7 @@ from adcompiler.lattice import can_be_active
 from adcompiler.pushed import Pushed
 from adcompiler.pushstate import Code
 from adcompiler.pushwrites import PushWrites
+from adcompiler.runtime.places import new_object
 from adcompiler.spec import Spec
 from adcompiler.whiles import with_tests_inside
 
@@ -137,6 +138,8 @@ class Pushforward(PushWrites):
         value = stmt.value
         if isinstance(value, ir.Apply) and isinstance(value.callee, Build):
             zero = self.display(value)
+        elif isinstance(value, ir.Apply) and _makes_object(value.spelled):
+            zero = ir.DictOf(())
         else:
             zero = self.zero(ir.Name(stmt.target), stmt.kind, new=self.is_new(value))
         return [stmt, ir.Assign(self.dots[stmt.target], zero, stmt.origin)]
@@ -244,6 +247,11 @@ class Pushforward(PushWrites):
             case Counting() | Keys():
                 return _NOTHING
         raise self.unsupported("a loop over this value", "Loop over a list or an array.")
+
+
+def _makes_object(spelled: ir.Expr) -> bool:
+    """Whether an expression makes an object, before its `__init__`."""
+    return isinstance(spelled, ir.Call) and isinstance(spelled.func, ir.Static) and spelled.func.value is new_object
 
 
 _NOTHING = ir.Call(ir.Static(itertools.repeat, "repeat"), (ir.Const(None),))

@@ -118,9 +118,9 @@ class PushValues(PushRules):
             kinds = iter(value.kinds)
             items = tuple((key, self.tangent_of(item, next(kinds, None))) for key, item in spelled.items)
             return ir.DictOf(items)
-        assert isinstance(spelled, ir.Seq)
         parts = zip(value.args, value.kinds, strict=True)
-        return ir.Seq(spelled.form, tuple(self.entry(a, k) for a, k in parts))
+        form = spelled.form if isinstance(spelled, ir.Seq) else "tuple"  # of a named tuple's method
+        return ir.Seq(form, tuple(self.entry(a, k) for a, k in parts))
 
     def entry(self, arg: Any, kind: Any) -> ir.Expr:
         """An entry of a container: None for what never has a tangent."""

@@ -7,6 +7,7 @@ of an object or a function a dict of those of its fields or captured variables; 
 from __future__ import annotations
 
 import collections
+import functools
 import types
 from typing import Any, NoReturn
 
@@ -81,7 +82,9 @@ def _zeros(value: Any, forms: Any, seen: dict[int, Any]) -> Any:  # noqa: C901  
         items = [_zeros(v, forms, seen) for v in value]
         return made_list(items) if isinstance(value, list) else collections.deque(items, value.maxlen)
     if isinstance(value, dict):
-        copy = seen[id(value)] = made_dict()
+        factory = getattr(value, "default_factory", None)
+        made = made_dict if factory is None else functools.partial(collections.defaultdict, _zero_factory(factory))
+        copy = seen[id(value)] = made()
         dict.update(copy, {k: _zeros(v, forms, seen) for k, v in value.items()})
         return copy
     if isinstance(value, types.FunctionType) and value.__closure__:
@@ -97,6 +100,11 @@ def _zeros(value: Any, forms: Any, seen: dict[int, Any]) -> Any:  # noqa: C901  
         dict.update(copy, {n: _zeros(v, forms, seen) for n, v in fields(value).items()})
         return copy
     return None
+
+
+def _zero_factory(factory: Any) -> Any:
+    """What makes the tangents of the values that `factory` makes."""
+    return float if factory in (float, int, complex) else factory if factory in (list, dict) else lambda: new_zeros(factory())
 
 
 def zero_array(value: Any) -> Any:
@@ -159,7 +167,7 @@ def _completed(tangent: Any, value: Any, seen: Any) -> Any:  # noqa: C901  one c
         if isinstance(value, collections.deque):
             return collections.deque(items, value.maxlen)
         return items if isinstance(value, list) else tuple(items)
-    named = dict(value) if isinstance(value, dict) else fields(value) if has_plain_fields(type(value)) else None
+    named = _named(value)
     if named is None:
         raise _unfit(tangent, value)
     if dataclass_like(tangent, value):
@@ -168,6 +176,16 @@ def _completed(tangent: Any, value: Any, seen: Any) -> Any:  # noqa: C901  one c
         raise _unfit(tangent, value)
     given = dict(tangent.items())
     return {key: completed(given.get(key), v, seen) for key, v in named.items()}
+
+
+def _named(value: Any) -> dict[Any, Any] | None:
+    """The entries of a dict, the fields of an object, or what a function has captured."""
+    if isinstance(value, dict):
+        return dict(value)
+    if isinstance(value, types.FunctionType):
+        cells = zip(value.__code__.co_freevars, value.__closure__ or (), strict=True)
+        return {n: c.cell_contents for n, c in cells if _is_full(c)}
+    return fields(value) if has_plain_fields(type(value)) or isinstance(value, functools.partial) else None
 
 
 def dataclass_like(tangent: Any, value: Any) -> bool:
