@@ -478,14 +478,14 @@ def _item(obj: Any, key: Any, dot: Any) -> tuple[Any, Any]:
 @rrule(push)
 def push_rule(f: Any, args: Any, dots: Any, named: Any = None, own: Any = None, *, config: Any) -> Any:
     """The reverse of a call in forward mode: that of what computes the pair."""
-    return _reversed(find(f, args, dots, named or {}, own), f, len(args), own, config)
+    return _reversed(find(f, args, dots, named or {}, own), f, len(args), len(dots) - len(args), own, config)
 
 
 @rrule(push_method)
 def push_method_rule(obj: Any, name: str, obj_dot: Any, args: Any, dots: Any, named: Any = None, *, config: Any) -> Any:
     """The same of a method."""
     found = find(name, (obj, *args), (obj_dot, *dots), named or {}, None)
-    value, back = _reversed(found, None, len(args) + 1, None, config)
+    value, back = _reversed(found, None, len(args) + 1, len(dots) - len(args), None, config)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         _, bars, dot_bars, named_bar, _ = back(y_bar)
@@ -494,27 +494,32 @@ def push_method_rule(obj: Any, name: str, obj_dot: Any, args: Any, dots: Any, na
     return value, pullback
 
 
-def _reversed(found: Found, f: Any, count: int, own: Any, config: Any) -> Any:
-    """The pair of value and tangent, and its pullback."""
+def _reversed(found: Found, f: Any, count: int, named: int, own: Any, config: Any) -> Any:
+    """The pair of value and tangent, and its pullback; there are `count` arguments and `named` keywords."""
     if found.pair is None:
         raise _no_second(f)
     value, back = config.rrule_via_ad(found.pair, *found.inputs)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         f_bar, *inputs = back(tuple(y_bar))
-        bars, dot_bars = found.back(inputs) if found.back is not None else inputs
-        bars, dot_bars = _listed(bars), _listed(dot_bars)
+        first = own is not None
+        bars, dot_bars = (_filled(each, first + count + named) for each in found.back(inputs))
         own_bar = None
-        if own is not None and bars:
+        if first:
             f_bar, own_bar = bars.pop(0), dot_bars.pop(0)
-        named_bar = None
-        return f_bar, tuple(bars[:count]), tuple(dot_bars), named_bar, own_bar
+        return f_bar, tuple(bars[:count]), tuple(dot_bars), None, own_bar
 
     return value, pullback
 
 
 def _listed(bars: Any) -> list[Any]:
     return [] if bars is None else list(bars)
+
+
+def _filled(bars: Any, count: int) -> list[Any]:
+    """Cotangents with None for those at the end that are missing."""
+    found = _listed(bars)
+    return found + [None] * (count - len(found))
 
 
 pushed_calls.connect(find)

@@ -126,9 +126,12 @@ class Pushforward(PushWrites):
             return self.updated(stmt)
         named = any(n == stmt.target for n in ir.reads(value))
         result = self.names.fresh("t") if named and not isinstance(value, ir.Name) else stmt.target
+        self.wanted_dot = self.dots.get(stmt.target)
         plain, before, tangent = self.pushed(value, result, stmt.origin, stmt.kind)
+        self.wanted_dot = None
         last: Code = [ir.Assign(stmt.target, ir.Name(result), stmt.origin)] if result != stmt.target else []
-        dot = [ir.Assign(self.dots[stmt.target], tangent, stmt.origin)] if stmt.target in self.dots else []
+        name = self.dots.get(stmt.target)
+        dot = [ir.Assign(name, tangent, stmt.origin)] if name is not None and tangent != ir.Name(name) else []
         return [*plain, *before, *dot, *last]
 
     def still(self, stmt: ir.Assign) -> Code:

@@ -81,7 +81,7 @@ class PushRules(PushState):
 
     def two(self, call: ir.Expr, result: str, origin: Any) -> tuple[Code, Code, ir.Expr]:
         """A call that gives a value and its tangent."""
-        dot = self.names.fresh("d")
+        dot, self.wanted_dot = self.wanted_dot or self.names.fresh("d"), None
         return [ir.Unpack(ir.Targets((result, dot)), call, origin)], [], ir.Name(dot)
 
     def pushed_by_runtime(self, key: Any, bound: Bound, rule: Any, result: str, origin: Any) -> tuple[Code, Code, ir.Expr]:
@@ -161,6 +161,8 @@ def _respelled_call(spelled: ir.Call, value: ir.Apply, names: list[str], new: di
     """A call with some arguments replaced, found by their positions and names."""
     rule = value.callee.rule
     parameters = rule.signature.parameters
+    if list(new) == names[:1]:
+        return _with_first(spelled, value, new[names[0]])
     if any(p.kind is p.VAR_POSITIONAL or p.kind is p.VAR_KEYWORD for p in parameters.values()):
         return None
     if any(isinstance(a, ir.Star) for a in spelled.args) or any(k is None for k, _ in spelled.kwargs):
@@ -175,6 +177,16 @@ def _respelled_call(spelled: ir.Call, value: ir.Apply, names: list[str], new: di
     args = tuple(left.pop(n, a) for n, a in zip(places, spelled.args, strict=False))
     kwargs = tuple((k, left.pop(k, v) if k is not None else v) for k, v in spelled.kwargs)
     return None if left else ir.Call(func, args, kwargs)
+
+
+def _with_first(spelled: ir.Call, value: ir.Apply, first: ir.Expr) -> ir.Expr | None:
+    """A call with another first operand: the object of a method, or the first argument."""
+    if _is_method(value):
+        assert isinstance(spelled.func, ir.Attr)
+        return ir.Call(ir.Attr(first, spelled.func.name), spelled.args, spelled.kwargs)
+    if spelled.args and spelled.args[0] is value.args[0]:
+        return ir.Call(spelled.func, (first, *spelled.args[1:]), spelled.kwargs)
+    return None
 
 
 def _is_method(value: ir.Apply) -> bool:

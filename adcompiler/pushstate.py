@@ -28,6 +28,7 @@ class PushState:
     found: Activity
     stmt: Any
     active: frozenset[str]
+    wanted_dot: str | None = None  # what the tangent of the value at hand is called in the end
     careful: bool  # arrays are written into: a tangent shares memory with another one exactly where the values do
 
     def __init__(self) -> None:
