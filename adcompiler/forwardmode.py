@@ -23,18 +23,18 @@ from adcompiler.pipeline import LOCK, Request, compiling, until_settled
 from adcompiler.program import Program
 from adcompiler.pushforward import pushforward_of
 from adcompiler.rules.registry import is_non_differentiable, key_name, lookup, rrule
-from adcompiler.rules.forward import forward_rule, forward_rules
+from adcompiler.rules.forward import forward_rule, forward_rules, forward_signature
 from adcompiler.runtime import pushed_calls
 from adcompiler.runtime.calling import applied
 from adcompiler.runtime.domain import array_member, unwrapped
 from adcompiler.runtime.members import has_plain_fields, member
 from adcompiler.runtime.pushed_calls import push, push_method, unsupported
-from adcompiler.runtime.pushed_rules import by_attribute, by_forward_rule, by_partials, by_pullback, linearly, multilinearly
+from adcompiler.runtime.pushed_rules import by_attribute, by_forward_rule, by_partials, by_pullback, linearly, multilinearly, plainly
 from adcompiler.runtime.pushing import into, zeros_of
 from adcompiler.runtime.release import OFF
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.ruling import first_that_takes
-from adcompiler.runtime.walk import is_array
+from adcompiler.runtime.walk import is_array, is_constant
 from adcompiler.spec import Spec
 from adcompiler.transpose import forward_by_transposition, transposed
 from adcompiler.variants import Variants
@@ -129,7 +129,7 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     if isinstance(f, str):
         f, args, dots = _method(f, args, dots)
     if own is None and all(dot is None for dot in dots):
-        return Found(_plain, (f, args, named), functools.partial(_plain_pair, f, named), (args, dots))
+        return Found(_plain, (f, args, named), plainly(f, named), (args, dots), _same, _both)
     if isinstance(f, types.MethodType):
         f, args, dots, own = f.__func__, (f.__self__, *args), (_part(own, "__self__"), *dots), None
     if isinstance(f, functools.partial):
@@ -147,9 +147,11 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     if f in _IN_PLACE:
         return Found(_updated, (f, args, dots))
     if is_non_differentiable(f):
-        return Found(_plain, (f, args, named))
+        return Found(_plain, (f, args, named), plainly(f, named), (args, dots), _same, _both)
     rules = lookup(f, tuple(map(type, args)))
     if rules or forward_rules(f):
+        if named:
+            args, dots, named = _by_position(f, rules, args, dots, named)
         return Found(_by_rule, (f, rules, args, dots, named), *_as_code(f, rules, args, dots, named))
     if isinstance(f, types.FunctionType):
         return source_of(f, args, dots, named, own)
@@ -245,6 +247,27 @@ def _no_second(f: Any) -> NoRuleError:
     )
 
 
+def _by_position(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any, Any, Any]:
+    """Keywords that a rule takes by position, too, among the arguments."""
+    rule = rules[rules.index(first_that_takes(rules, args, named))] if rules else None
+    signature = rule.signature if rule is not None else forward_signature(forward_rules(f)[0])
+    try:
+        bound = signature.bind(*args, **named)
+    except TypeError:
+        return args, dots, named
+    marks = dict(zip(named, dots[len(args) :], strict=True))
+    given = set(bound.arguments)
+    names = [p.name for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    last = max((i for i, n in enumerate(names) if n in given), default=-1)
+    if any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()) or last + 1 < len(args):
+        return args, dots, named
+    bound.apply_defaults()
+    new = tuple(bound.arguments[n] for n in names[: last + 1])
+    new_dots = (*dots[: len(args)], *(marks.get(n) for n in names[len(args) : last + 1]))
+    left = {k: v for k, v in named.items() if k not in names[: last + 1]}
+    return new, (*new_dots, *(marks[k] for k in left)), left
+
+
 def _as_code(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any, ...]:
     """A call with a rule as plain code, with what it is given."""
     rule = rules[rules.index(first_that_takes(rules, args, named))] if rules else None
@@ -287,11 +310,6 @@ def _made(cls: Any, args: Any, dots: Any, named: Any) -> Found:
 
 
 def _plain(f: Any, args: Any, named: Any) -> tuple[Any, Any]:
-    y = f(*args, **named)
-    return y, zeros_of(y)
-
-
-def _plain_pair(f: Any, named: Any, args: Any, dots: Any) -> Any:
     y = f(*args, **named)
     return y, zeros_of(y)
 
@@ -476,16 +494,23 @@ def _item(obj: Any, key: Any, dot: Any) -> tuple[Any, Any]:
 
 
 @rrule(push)
-def push_rule(f: Any, args: Any, dots: Any, named: Any = None, own: Any = None, *, config: Any) -> Any:
+def push_rule(f: Any, args: Any, dots: Any, named: Any = None, own: Any = None, *, config: Any, needs: Any) -> Any:
     """The reverse of a call in forward mode: that of what computes the pair."""
-    return _reversed(find(f, args, dots, named or {}, own), f, len(args), len(dots) - len(args), own, config)
+    found = find(f, args, dots, named or {}, own)
+    if needs[3] and found.pair is not found.run and not all(map(is_constant, (named or {}).values())):
+        raise _no_second(f)
+    return _reversed(found, f, len(args), tuple(named or ()), own, config)
 
 
 @rrule(push_method)
-def push_method_rule(obj: Any, name: str, obj_dot: Any, args: Any, dots: Any, named: Any = None, *, config: Any) -> Any:
+def push_method_rule(
+    obj: Any, name: str, obj_dot: Any, args: Any, dots: Any, named: Any = None, *, config: Any, needs: Any
+) -> Any:
     """The same of a method."""
     found = find(name, (obj, *args), (obj_dot, *dots), named or {}, None)
-    value, back = _reversed(found, None, len(args) + 1, len(dots) - len(args), None, config)
+    if needs[5] and found.pair is not found.run and not all(map(is_constant, (named or {}).values())):
+        raise _no_second(name)
+    value, back = _reversed(found, None, len(args) + 1, tuple(named or ()), None, config)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         _, bars, dot_bars, named_bar, _ = back(y_bar)
@@ -494,7 +519,7 @@ def push_method_rule(obj: Any, name: str, obj_dot: Any, args: Any, dots: Any, na
     return value, pullback
 
 
-def _reversed(found: Found, f: Any, count: int, named: int, own: Any, config: Any) -> Any:
+def _reversed(found: Found, f: Any, count: int, named: tuple[str, ...], own: Any, config: Any) -> Any:
     """The pair of value and tangent, and its pullback; there are `count` arguments and `named` keywords."""
     if found.pair is None:
         raise _no_second(f)
@@ -503,11 +528,12 @@ def _reversed(found: Found, f: Any, count: int, named: int, own: Any, config: An
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         f_bar, *inputs = back(tuple(y_bar))
         first = own is not None
-        bars, dot_bars = (_filled(each, first + count + named) for each in found.back(inputs))
+        bars, dot_bars = (_filled(each, first + count + len(named)) for each in found.back(inputs))
         own_bar = None
         if first:
             f_bar, own_bar = bars.pop(0), dot_bars.pop(0)
-        return f_bar, tuple(bars[:count]), tuple(dot_bars), None, own_bar
+        named_bar = dict(zip(named, bars[count:], strict=False)) if named else None
+        return f_bar, tuple(bars[:count]), tuple(dot_bars), named_bar, own_bar
 
     return value, pullback
 

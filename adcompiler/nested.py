@@ -69,7 +69,7 @@ class Repeated:
         moved = [None if d is None else completed(d, v) for d, v in zip(dots, (*args, *kwargs.values()), strict=True)]
         found, first = found_for(f, args, tuple(moved), kwargs, None)
         with self.draws.again():
-            (y, y_dot), back = config.rrule_via_ad(found.pair, *found.inputs)
+            (y, y_dot), back = pulled_back(found, config)
         if self.samples is not None and not same_samples(list(samples(y)), self.samples):
             raise MutationError(
                 f"{getattr(f, '__name__', 'a function')} gave another value when it was computed again\n"
@@ -84,6 +84,18 @@ class Repeated:
             return (own[0] if first else f_bar), own[first:]
 
         return y, y_dot, pullback
+
+
+def pulled_back(found: Found, config: Any) -> tuple[Any, Callable[[Any], Any]]:
+    """A function and its tangent, and their pullback: the cotangent of the function, then those of the inputs.
+
+    What is compiled in forward mode for a function of the user's is called by nobody else, and may write into what it
+    is given.
+    """
+    if found.pair is not found.run:
+        return config.rrule_via_ad(found.pair, *found.inputs)  # type: ignore[no-any-return]
+    value, back = pullback(found.pair, *found.inputs)
+    return value, lambda bar: (None, *back(bar))
 
 
 def found_for(f: Any, args: Any, dots: Any, kwargs: Any, f_dot: Any) -> tuple[Found, int]:
@@ -199,7 +211,7 @@ def jvp_rule(f: Any, primals: Any, tangents: Any, *, config: Any) -> Any:
     """`jvp(f, primals, tangents)`: text in forward mode, differentiated as any other."""
     dots = tuple(None if t is None else completed(t, x) for t, x in zip(tangents, primals, strict=True))
     found, first = found_for(f, tuple(primals), dots, {}, None)
-    value, back = config.rrule_via_ad(found.pair, *found.inputs)
+    value, back = pulled_back(found, config)
 
     def pull(bar: Any) -> Any:
         f_bar, *inputs = back(tuple(bar))

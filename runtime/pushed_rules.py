@@ -7,6 +7,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from adcompiler.runtime.pushing import zeros_of
+
+def plainly(f: Any, named: Any) -> Any:
+    """Of a function whose value moves with nothing."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        y = f(*args, **named)
+        return y, zeros_of(y)
+
+    return pair
+
 
 def linearly(f: Any, moved: Any, named: Any) -> Any:
     """Of a function that is linear in the arguments that are `moved`."""
@@ -84,4 +95,4 @@ def by_gradient(transformed: Any, grads: Any, jvp: Any, count: Any, first: Any, 
     return pair
 
 
-__all__ = ["by_attribute", "by_forward_rule", "by_gradient", "by_partials", "by_pullback", "linearly", "multilinearly"]
+__all__ = ["by_attribute", "by_forward_rule", "by_gradient", "by_partials", "by_pullback", "linearly", "multilinearly", "plainly"]
