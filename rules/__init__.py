@@ -21,6 +21,8 @@ from adcompiler.rules import forward_elementwise as forward_elementwise
 from adcompiler.rules import forward_emath as forward_emath
 from adcompiler.rules import forward_math as forward_math
 from adcompiler.rules import forward_parts as forward_parts
+from adcompiler.rules import forward_reductions as forward_reductions
+from adcompiler.rules import forward_selected as forward_selected
 from adcompiler.rules import fourier as fourier
 from adcompiler.rules import grids as grids
 from adcompiler.rules import guarded as guarded
