@@ -32,10 +32,10 @@ def forward_call(rule: Rule | None, key: Any, args: tuple[Any, ...], tangents: t
     with None for entries without tangent.
     """
     tangents = _without_flat(rule, tangents)
+    if rule is not None and not _active(rule, tangents):
+        return called(key, rule.signature, args), None
     found = _by_forward_rule(rule, key, args, tangents)
     if found is NotImplemented and rule is not None:
-        if not _active(rule, tangents):
-            return called(key, rule.signature, args), None
         found = _by_declaration(rule, key, args, tangents)
     if found is NotImplemented:
         return NotImplemented

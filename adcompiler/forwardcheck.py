@@ -157,13 +157,15 @@ def _check_differences(
 def _called(call: "Application", values: tuple[Any, ...]) -> Any:
     """The function itself, called as in the case with other values for the parameters."""
     args, kwargs = list(call.args), dict(call.kwargs)
+    listed = len(args)  # how many of the positional arguments belong to a parameter of their own
     for position, (name, value) in enumerate(zip(call.parameters, values, strict=True)):
         kind = call.rule.signature.parameters[name].kind
         if kind is inspect.Parameter.VAR_POSITIONAL:
             args[position:] = value
+            listed = position
         elif kind is inspect.Parameter.VAR_KEYWORD:
             kwargs |= value
-        elif position < len(args):
+        elif position < listed:
             args[position] = value
         elif name in kwargs:
             kwargs[name] = value

@@ -20,8 +20,12 @@ from adcompiler.rules import forward_conversions as forward_conversions
 from adcompiler.rules import forward_elementary as forward_elementary
 from adcompiler.rules import forward_elementwise as forward_elementwise
 from adcompiler.rules import forward_emath as forward_emath
+from adcompiler.rules import forward_factorisations as forward_factorisations
+from adcompiler.rules import forward_linalg as forward_linalg
 from adcompiler.rules import forward_math as forward_math
 from adcompiler.rules import forward_parts as forward_parts
+from adcompiler.rules import forward_reductions as forward_reductions
+from adcompiler.rules import forward_selected as forward_selected
 from adcompiler.rules import fourier as fourier
 from adcompiler.rules import grids as grids
 from adcompiler.rules import guarded as guarded

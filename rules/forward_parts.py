@@ -2,6 +2,8 @@
 
 from adcompiler.rules.registry import rrule
 from adcompiler.runtime.forward import match
+from adcompiler.runtime.quantiles import median_bar, quantile_bar
+from adcompiler.runtime.quantiles_forward import median_dot, quantile_dot
 from adcompiler.runtime.shapes import fit, shape
 
 
@@ -12,5 +14,29 @@ def match_(dot, y):
 
     def pullback(out_bar):
         return fit(out_bar, dot_shape), None
+
+    return out, pullback
+
+
+# Piecewise linear in the elements, so that the second derivative is 0
+
+
+@rrule(quantile_dot, result="fresh", flat=("y", "a", "q", "weights"), linear=("dot",))
+def quantile_dot_(dot, y, quantile, a, q, axis, method, weights, skip_nan):
+    out = quantile_dot(dot, y, quantile, a, q, axis, method, weights, skip_nan)
+
+    def pullback(out_bar):
+        dot_bar = quantile_bar(out_bar, y, quantile, a, q, axis, method, weights, skip_nan)
+        return dot_bar, None, None, None, None, None, None, None, None
+
+    return out, pullback
+
+
+@rrule(median_dot, result="fresh", flat=("y", "a"), linear=("dot",))
+def median_dot_(dot, y, a, axis):
+    out = median_dot(dot, y, a, axis)
+
+    def pullback(out_bar):
+        return median_bar(out_bar, a, axis), None, None, None
 
     return out, pullback

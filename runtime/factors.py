@@ -68,19 +68,24 @@ def _tall_qr_bar(q_bar: Any, r_bar: Any, q: Any, r: Any) -> Any:
     """The cotangent of a matrix with no fewer rows than columns, given those of its reduced factors."""
     if not r.size:
         return np.zeros_like(q)
-    pivots = np.abs(np.diagonal(r, axis1=-2, axis2=-1))
-    least = np.finfo(r.dtype).eps * q.shape[-2] * np.max(pivots, axis=-1)
-    if np.any(np.min(pivots, axis=-1) <= least):
-        raise DifferentiationError(
-            "the QR factorisation has no derivative where a leading column depends on those before it: "
-            "use np.linalg.svd or np.linalg.pinv"
-        )
+    require_independent(r, q.shape[-2])
     inner: Any = 0.0 if r_bar is None else r @ adjoint(np.triu(r_bar))
     inner = inner if q_bar is None else inner - adjoint(q_bar) @ q
     lower = np.tril(inner, -1)
     real_diagonal = np.real(inner) * eye(inner.shape[-1], real(inner).dtype, inner)
     right = q @ (lower + adjoint(lower) + real_diagonal)
     return adjoint(np.linalg.solve(r, adjoint(right if q_bar is None else q_bar + right)))
+
+
+def require_independent(r: Any, rows: int) -> None:
+    """Raise DifferentiationError if a matrix of so many `rows` with the triangular factor `r` has dependent columns."""
+    pivots = np.abs(np.diagonal(r, axis1=-2, axis2=-1))
+    least = np.finfo(r.dtype).eps * rows * np.max(pivots, axis=-1)
+    if np.any(np.min(pivots, axis=-1) <= least):
+        raise DifferentiationError(
+            "the QR factorisation has no derivative where a leading column depends on those before it: "
+            "use np.linalg.svd or np.linalg.pinv"
+        )
 
 
 def lead_bar(bar: Any, q: Any, count: int, what: str) -> Any:

@@ -54,13 +54,13 @@ def tensorinv_bar(y_bar: Any, y: Any, a_shape: Shape, ind: int) -> Any:
 def tensorsolve_bar_b(y_bar: Any, a: Any, b_shape: Shape, axes: Sequence[int] | None) -> Any:
     """The cotangent of `b` in ``np.linalg.tensorsolve(a, b, axes)``."""
     n = math.prod(b_shape)
-    matrix = np.reshape(np.transpose(a, _solved_axes(ndim(a), axes)), (n, n))
+    matrix = np.reshape(np.transpose(a, solved_axes(ndim(a), axes)), (n, n))
     return np.reshape(np.linalg.solve(adjoint(matrix), np.reshape(y_bar, (n,))), b_shape)
 
 
 def tensorsolve_bar_a(b_bar: Any, y: Any, a_shape: Shape, axes: Sequence[int] | None) -> Any:
     """The cotangent of `a` in ``y = np.linalg.tensorsolve(a, b, axes)``, given that of `b`."""
-    order = _solved_axes(len(a_shape), axes)
+    order = solved_axes(len(a_shape), axes)
     bar = -np.tensordot(b_bar, conj(y), axes=0)
     return np.transpose(np.reshape(bar, _taken(a_shape, order)), inverse_axes(order))
 
@@ -69,7 +69,7 @@ def _taken(lengths: Shape, order: list[int]) -> Shape:
     return tuple(lengths[axis] for axis in order)
 
 
-def _solved_axes(rank: int, axes: Sequence[int] | None) -> list[int]:
+def solved_axes(rank: int, axes: Sequence[int] | None) -> list[int]:
     """The axes of `a` as `np.linalg.tensorsolve` orders them: those in `axes` last."""
     order = list(range(rank))
     for axis in axes or ():

@@ -33,12 +33,12 @@ def quantile_bar(
 ) -> Any:
     """The cotangent of `a` in ``y = quantile(a, q, axis, method=method, weights=weights)``."""
     _check_levels(a, q, axis, skip_nan)
-    rows = _rows(a, axis)
+    rows = rows_of(a, axis)
     if not rows.size:
         return zeros(shape(a), c)
     order = np.argsort(rows, axis=-1)
     ordered = np.take_along_axis(rows, order, axis=-1)
-    ranks = _ranks(quantile, ordered, q, method, _ordered_weights(weights, a, axis, order), skip_nan)
+    ranks = ranks_of(quantile, ordered, q, method, weights, a, axis, order, skip_nan)
     if weights is not None:
         _check_selected(np.reshape(y, ranks.shape), ranks, ordered)
     return _back(_order_bar(np.reshape(c, ranks.shape), ranks, order, ordered), shape(a), axis)
@@ -46,13 +46,12 @@ def quantile_bar(
 
 def median_bar(c: Any, a: Any, axis: Axis) -> Any:
     """The cotangent of `a` in ``np.nanmedian(a, axis)``, complex numbers included."""
-    rows = _rows(a, axis)
+    rows = rows_of(a, axis)
     if not rows.size:
         return zeros(shape(a), c)
     order = np.argsort(rows, axis=-1)
     ordered = np.take_along_axis(rows, order, axis=-1)
-    count = np.sum(ordered == ordered, axis=-1)
-    ranks = np.where(count > 0, (count - 1) / 2, np.nan)[None]
+    ranks = median_rank(ordered)
     return _back(_order_bar(np.reshape(c, ranks.shape), ranks, order, ordered), shape(a), axis)
 
 
@@ -65,7 +64,7 @@ def quantile_level_bar(c: Any, a: Any, q: Any, axis: Axis, method: str, percent:
     if dtype.kind != "f":
         return None
     _check_levels(a, q, axis, skip_nan)
-    rows = _rows(a, axis)
+    rows = rows_of(a, axis)
     if method not in _CONTINUOUS or not rows.size:
         return np.zeros(shape(q), dtype)
     ordered = np.sort(rows, axis=-1)
@@ -111,7 +110,7 @@ def _slope(ordered: Any, rank: Any, count: Any) -> Any:
 # Rows: the elements that are put together, one row for each slice
 
 
-def _rows(a: Any, axis: Axis) -> Any:
+def rows_of(a: Any, axis: Axis) -> Any:
     """`a` as a matrix, whose rows are the elements over `axis`."""
     a = np.asarray(a) if isinstance(a, (list, tuple, float, int)) else a
     axes = axes_of(axis, a.ndim)
@@ -122,7 +121,7 @@ def _rows(a: Any, axis: Axis) -> Any:
 
 
 def _back(rows: Any, lengths: Shape, axis: Axis) -> Any:
-    """The inverse of `_rows`: an array of shape `lengths`."""
+    """The inverse of `rows_of`: an array of shape `lengths`."""
     axes = axes_of(axis, len(lengths))
     kept = [n for other, n in enumerate(lengths) if other not in axes]
     return np.moveaxis(rows.reshape([*kept, *(lengths[other] for other in axes)]), range(-len(axes), 0), axes)[()]
@@ -131,10 +130,23 @@ def _back(rows: Any, lengths: Shape, axis: Axis) -> Any:
 def _ordered_weights(weights: Any, a: Any, axis: Axis, order: Any) -> Any:
     if weights is None:
         return None
-    return np.take_along_axis(_rows(spread_weights(weights, shape(a), axis), axis), order, axis=-1)
+    return np.take_along_axis(rows_of(spread_weights(weights, shape(a), axis), axis), order, axis=-1)
 
 
 # Ranks
+
+
+def median_rank(ordered: Any) -> Any:
+    """The rank of the median of what is not nan in each of the `ordered` rows; nan where there is nothing."""
+    count = np.sum(ordered == ordered, axis=-1)
+    return np.where(count > 0, (count - 1) / 2, np.nan)[None]
+
+
+def ranks_of(
+    quantile: Any, ordered: Any, q: Any, method: str, weights: Any, a: Any, axis: Axis, order: Any, skip_nan: bool
+) -> Any:
+    """The ranks of quantiles of `a`, whose rows over `axis` are `ordered`; `weights` are as the user gives them."""
+    return _ranks(quantile, ordered, q, method, _ordered_weights(weights, a, axis, order), skip_nan)
 
 
 def _ranks(quantile: Any, ordered: Any, q: Any, method: str, weights: Any, skip_nan: bool) -> Any:
@@ -182,13 +194,13 @@ def _order_bar(c: Any, ranks: Any, order: Any, ordered: Any) -> Any:
     start = moved_to(ordered, np.arange(count) * length)
     bar = gather_bar(np.where(given, c * (1 - part), 0), start + lower, (count * length,))
     bar = bar + gather_bar(np.where(part > 0, c * part, 0), start + np.minimum(lower + 1, length - 1), bar.shape)
-    bar = _shared(bar.reshape(ordered.shape), ordered)
+    bar = shared(bar.reshape(ordered.shape), ordered)
     back = np.empty_like(bar)
     np.put_along_axis(back, order, bar, axis=-1)
     return back
 
 
-def _shared(bar: Any, ordered: Any) -> Any:
+def shared(bar: Any, ordered: Any) -> Any:
     """The cotangents of sorted elements, in equal parts where elements are equal; nan equals nan."""
     same = ordered[:, 1:] == ordered[:, :-1]
     same = same | ((ordered[:, 1:] != ordered[:, 1:]) & (ordered[:, :-1] != ordered[:, :-1]))

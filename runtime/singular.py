@@ -104,6 +104,15 @@ def _outside(part: Any, s_bar: Any, s: Any, null: Any, size: Any) -> Any:
     return divide_where_not(null, part, s[..., None, :])
 
 
+def require_no_null(part: Any, null: Any) -> None:
+    """Raise DifferentiationError if the vectors of a singular value 0 have a tangent outside of their space."""
+    if part.size and np.any(null[..., None, :] & exceeds(part, largest(part))):
+        raise DifferentiationError(
+            "a singular value 0 of a matrix that is not square: its vectors have no derivative\n"
+            "Write the function of the matrix without them."
+        )
+
+
 def _hermitian_bar(u_bar: Any, s_bar: Any, v_bar: Any, u: Any, s: Any, v: Any) -> Any:
     """The cotangent of a Hermitian matrix: ``s`` are the sizes of its eigenvalues, ``v`` is ``u`` with their signs."""
     sign = np.round(np.real(np.sum(np.conj(u) * v, axis=-2)))

@@ -54,6 +54,16 @@ def require_no_turn(turn: Any, same: Any, size: Any, values: str) -> None:
         raise DifferentiationError(no_phase(values))
 
 
+def require_apart(inner: Any, same: Any) -> None:
+    """Raise DifferentiationError if a tangent, `inner` in terms of the vectors, tells the `same` values apart."""
+    off = same & ~unit(same)
+    if inner.size and np.any(off & exceeds(inner, largest(inner))):
+        raise DifferentiationError(
+            "equal eigenvalues or singular values that move apart: their vectors jump, and have no derivative\n"
+            "Use the values alone (eigvalsh, svdvals), or a function of the matrix without its vectors."
+        )
+
+
 def largest(*bars: Any) -> Any:
     """The largest absolute value in each matrix of `bars`, which may be None, for all of them together."""
     sizes = [np.max(np.abs(bar), axis=(-2, -1), keepdims=True) for bar in bars if bar is not None]
@@ -157,7 +167,7 @@ def general_eigen_bar(w_bar: Any, v_bar: Any, a_is_real: bool, w: Any, v: Any) -
     """The same, for the cotangents of the values and of the vectors."""
     if (w_bar is None and v_bar is None) or not v.size:
         return np.zeros_like(v)
-    inverse, condition = _inverse_of_eigenvectors(v)
+    inverse, condition = inverse_of_eigenvectors(v)
     same = equal_values(w, condition)
     if v_bar is None:
         inner = share_equal(w_bar, same)[..., None, :] * unit(v)
@@ -184,7 +194,7 @@ def eigvals_bar(y_bar: Any, a: Any) -> Any:
     return general_eigen_bar(y_bar, None, False, w, v)
 
 
-def _inverse_of_eigenvectors(v: Any) -> tuple[Any, Any]:
+def inverse_of_eigenvectors(v: Any) -> tuple[Any, Any]:
     """The inverse of `v` and its condition number, if the matrices can be diagonalised."""
     condition: Any
     try:

@@ -3,13 +3,18 @@
 import numpy as np
 import pytest
 
+from adcompiler.rules.registry import lookup
 from adcompiler.runtime.forward import match
+from adcompiler.runtime.quantiles_forward import median_dot, quantile_dot
 from adcompiler.testing import case, check_rule, normal
 
+X = np.array([3.0, 1.0, 2.0, 1.0])
+BY_HAND = {quantile_dot}  # an argument of it is a function
 CASES = [
     case(match, normal(2, 3), np.zeros((2, 3))),
     case(match, 1.5, np.zeros((2, 3)), id="a number for an array"),
     case(match, normal(3), np.zeros((2, 3)), id="a row for a matrix"),
+    case(median_dot, normal(4), np.float64(1.5), X, None, wrt=(0,)),
 ]
 
 
@@ -22,3 +27,12 @@ def test_rule(case):
 def test_a_number_does_not_widen_an_array():
     """The tangent of a float that meets an array of single precision."""
     np.testing.assert_array_equal(np.full(2, 0.5, "float32"), match(0.5, np.zeros(2, "float32")), strict=True)
+
+
+def test_the_tangent_of_a_quantile_is_linear_in_those_of_the_elements():
+    """At the rank 0.9 of 1, 1, 2, 3 the two that are equal share what lies at the first, and at the second."""
+    out, pullback = lookup(quantile_dot)[0].function(
+        np.array([1.0, 2.0, 3.0, 4.0]), np.float64(1.0), np.quantile, X, 0.3, None, "linear", None, False
+    )
+    assert 3.0 == out
+    np.testing.assert_allclose([0.0, 0.5, 0.0, 0.5], pullback(1.0)[0])
