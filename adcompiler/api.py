@@ -7,7 +7,6 @@ with respect to what, `finish` what happens around the pair.  The run time compi
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -23,6 +22,7 @@ from adcompiler.differentiable import (
 )
 from adcompiler.finish import call_finisher, grad_finisher, pullback_finisher, shared_finisher
 from adcompiler.kept import kept_by, remembered
+from adcompiler.program import signature_of
 from adcompiler.ruled import ruled_gradient, ruled_pullback
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime import dynamic, tracked
@@ -68,7 +68,7 @@ def _transform(f: Any, argnums: Any, mode: str, made: Any) -> Callable[..., Any]
     key = (mode, argnums, len(first))
     variants = store.get(key)
     if variants is None:
-        names = wanted_names(without_first(inspect.signature(function, follow_wrapped=False), len(first)), argnums)
+        names = wanted_names(without_first(signature_of(function), len(first)), argnums)
         check_nondiff(names, options)
         plan = functools.partial(plan_gradient, names)
         single_use = options.get("single_use") is not False
@@ -105,7 +105,7 @@ def pullback(
         key = ("pullback", single_use, len(first))
         variants = store.get(key)
         if variants is None:
-            constant |= frozenset([*inspect.signature(function, follow_wrapped=False).parameters][: len(first)])
+            constant |= frozenset([*signature_of(function).parameters][: len(first)])
             plan = functools.partial(plan_pullback, constant)
             finisher = functools.partial(pullback_finisher, single_use)
             ruled = functools.partial(_ruled_pullback, function, constant)
@@ -142,7 +142,7 @@ def _compile_call(
     key = ("shared call" if shared else "call", wanted, tuple(kwargs), over, strict, single_use)
     variants = store.get(key)
     if variants is None:
-        signature = inspect.signature(function, follow_wrapped=False)
+        signature = signature_of(function)
         numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
         bound = signature.bind(*range(len(args)), **numbers).arguments
         on = frozenset(n for n, place in bound.items() if any(wanted[p] for p in places_of(place)))

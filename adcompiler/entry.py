@@ -42,6 +42,7 @@ from adcompiler.lattice import (
     is_inert,
 )
 from adcompiler.pipeline import Compiled
+from adcompiler.program import signature_of
 from adcompiler.runtime.containers import cell_of
 from adcompiler.runtime.members import member_count
 from adcompiler.runtime.walk import fields
@@ -74,7 +75,7 @@ class _Writer:
     def __init__(self, compiled: Compiled) -> None:
         function = compiled.request.function
         self.globals = function.__globals__
-        self.signature = inspect.signature(function, follow_wrapped=False)
+        self.signature = signature_of(function)
         self.prefix = self._prefix(compiled)
         sets = {"ndarray": np.ndarray, "REAL": REAL_TYPES, "COMPLEX": COMPLEX_TYPES, "INTEGER": INTEGER_TYPES}
         self.bound: dict[str, Any] = {self.prefix + name: value for name, value in sets.items()}
@@ -251,7 +252,7 @@ def guards_text(compiled: Compiled) -> tuple[list[str], list[str], dict[str, Any
 def entry_maker(compiled: Compiled, finish: Finish) -> Callable[[Any], Any]:
     """Makes the entry, from what it calls when a guard does not hold; `finish` comes after the forward."""
     function = compiled.request.function
-    signature = inspect.signature(function, follow_wrapped=False)
+    signature = signature_of(function)
     tests, again, bound, prefix = guards_text(compiled)
     own = {
         "finish": finish.call,
