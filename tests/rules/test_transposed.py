@@ -5,13 +5,15 @@ A transpose is checked by the inner product that defines it, a second derivative
 
 import itertools
 import linecache
+import types
 
 import numpy as np
 import pytest
 
 from adcompiler import DifferentiationError, pullback
 from adcompiler.rulecheck import applied
-from adcompiler.rules.registry import key_name
+from adcompiler.rules.registry import all_rules, is_non_differentiable, key_name, lookup
+from adcompiler.runtime.domain import is_rule_code
 from adcompiler.runtime.dynamic import resolve_value
 from adcompiler.runtime.ruling import options_of
 from adcompiler.runtime.tangents import unthunk
@@ -100,7 +102,7 @@ def forward_of(call, names, tangents):
     given = []
     for name, value in call.bound.arguments.items():
         kind = call.rule.signature.parameters[name].kind
-        text = repr(value) if value is None or type(value) in (bool, int, str, float) and name not in names else name
+        text = repr(value) if value is None or (type(value) in (bool, int, str, float) and name not in names) else name
         spelled = {kind.VAR_POSITIONAL: f"*{name}", kind.VAR_KEYWORD: f"**{name}", kind.KEYWORD_ONLY: f"{name}={text}"}
         given.append(spelled.get(kind, text))
     given += [f"{name}={name}" for name in options]
@@ -164,3 +166,31 @@ def test_second_derivative(one):
         return
     with pytest.raises(DifferentiationError):
         check_second(one)
+
+
+def names_of(code, globals_):
+    """The values of the global names in a rule's text, nested functions included."""
+    for name in code.co_names:
+        if name in globals_:
+            yield globals_[name]
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from names_of(constant, globals_)
+
+
+# Their methods call functions that a rule was given, or keep what is known of them.
+OBJECTS = set[str]()
+
+
+@pytest.mark.parametrize("rule", [rule for rule in all_rules() if rule.builtin], ids=repr)
+def test_helpers_are_followed(rule):
+    """Every helper in the text of a rule has a rule, is declared without derivative, or has source that is read."""
+    for function in rule.partials or (rule.function,):
+        for helper in names_of(function.__code__, function.__globals__):
+            module = getattr(helper, "__module__", None) or ""
+            if not callable(helper) or not f"{module}.".startswith("adcompiler."):
+                continue
+            if isinstance(helper, type):
+                assert issubclass(helper, Exception) or helper.__name__ in OBJECTS, helper
+            else:
+                assert lookup(helper) or is_non_differentiable(helper) or is_rule_code(helper), helper
