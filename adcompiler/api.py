@@ -7,7 +7,6 @@ with respect to what, `finish` what happens around the pair.  The run time compi
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 from collections.abc import Callable
 from typing import Any
@@ -69,7 +68,7 @@ def pullback(
         key = ("pullback", single_use, len(first))
         variants = store.get(key)
         if variants is None:
-            constant |= frozenset([*inspect.signature(function, follow_wrapped=False).parameters][: len(first)])
+            constant |= frozenset([*signature_of(function).parameters][: len(first)])
             plan = functools.partial(plan_pullback, constant)
             finisher = functools.partial(pullback_finisher, single_use)
             ruled = functools.partial(_ruled_pullback, function, constant)
@@ -106,7 +105,7 @@ def _compile_call(
     key = ("shared call" if shared else "call", wanted, tuple(kwargs), over, strict, single_use)
     variants = store.get(key)
     if variants is None:
-        signature = inspect.signature(function, follow_wrapped=False)
+        signature = signature_of(function)
         numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
         bound = signature.bind(*range(len(args)), **numbers).arguments
         on = frozenset(n for n, place in bound.items() if any(wanted[p] for p in places_of(place)))

@@ -5,7 +5,6 @@ Each finisher takes a `Compiled` and returns the `Finish` that its entry calls a
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +24,7 @@ from adcompiler.errors import (
 from adcompiler.kept import Kept, plan_of, remembered
 from adcompiler.lattice import Inert, Observed, Unknown, can_be_active, is_scalar
 from adcompiler.pipeline import Compiled
+from adcompiler.program import signature_of
 from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.bars import Bars, Tracked
 from adcompiler.runtime.held import hold, hold_arrays
@@ -154,7 +154,7 @@ def zero_if_none(grad: Any, value: Any) -> Any:
 def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
     """The part of a pullback after its forward."""
     pair, backward = compiled.pair, compiled.alone[1]
-    signature = inspect.signature(compiled.request.function, follow_wrapped=False)
+    signature = signature_of(compiled.request.function)
     positional = positional_parameters(signature)
     arrays = with_memory(compiled)
     active = pair.active

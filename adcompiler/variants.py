@@ -12,6 +12,7 @@ from adcompiler.entry import Finish, entry_maker
 from adcompiler.errors import DifferentiationError, Origin, UnsupportedSyntaxError, definition_of, locate, refuse
 from adcompiler.module import generated_lines
 from adcompiler.pipeline import LOCK, Compiled, Request, compile_request
+from adcompiler.program import signature_of
 from adcompiler.rules.registry import is_non_differentiable, lookup, on_register
 from adcompiler.runtime.release import OFF, Release, current
 
@@ -47,7 +48,7 @@ class Variants:
         self.inner = inner
         self.over = over
         self.compiler = compiler
-        self.signature = inspect.signature(function, follow_wrapped=False)
+        self.signature = signature_of(function)
         self.code, self.defaults, self.kwdefaults = _body(function)
         self.first: Callable[..., Any] = self.miss
         self.count = 0
@@ -58,7 +59,7 @@ class Variants:
     def renew(self) -> None:
         """Forget what was compiled if the function's body or defaults were replaced."""
         self.code, self.defaults, self.kwdefaults = _body(self.function)
-        self.signature = inspect.signature(self.function, follow_wrapped=False)
+        self.signature = signature_of(self.function)
         self.forget()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:

@@ -6,7 +6,7 @@ from adcompiler.rules.registry import rrule
 from adcompiler.runtime.calling import applied
 from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.pointwise import bars, slope_products
-from adcompiler.runtime.quantiles import _ranks, _shared, level_bar
+from adcompiler.runtime.quantiles import _ranks, shared, level_bar
 from adcompiler.runtime.spectral import repeated_part, unit
 from adcompiler.runtime.tangents import unthunk
 from adcompiler.runtime.ufuncs import as_given
@@ -73,13 +73,13 @@ def as_given_(bar, x):
     return y, pullback
 
 
-@rrule(_shared, result="fresh", kind="array", flat=("ordered",))
+@rrule(shared, result="same", kind="array", flat=("ordered",))
 def shared(bar, ordered):
     """A mean of what belongs to equal elements: its own adjoint."""
-    y = _shared(bar, ordered)
+    y = shared(bar, ordered)
 
     def pullback(y_bar):
-        return _shared(y_bar, ordered), None
+        return shared(y_bar, ordered), None
 
     return y, pullback
 

@@ -10,7 +10,7 @@ import numpy as np
 from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.domain import is_domain
 from adcompiler.runtime.errors import NoRuleError
-from adcompiler.runtime.shapes import broadcast, conj, fit, shape
+from adcompiler.runtime.shapes import broadcast, conj, dtype_of, fit, shape
 from adcompiler.runtime.walk import is_array
 
 
@@ -18,7 +18,7 @@ def _like(values: Any, bars: Iterable[Any]) -> Any:
     """`bars` as an array, tuple or list, as `values` is one."""
     if is_array(values):
         join = np.array if like_of(values) is None else np.stack
-        return join(list(bars)).reshape(values.shape)
+        return join(list(bars)).reshape(shape(values))
     return tuple(bars) if isinstance(values, tuple) else list(bars)
 
 
@@ -47,7 +47,7 @@ def share_equally(c: Any, values: Any, y: Any) -> Any:
     if is_array(values):
         tied = values == y
         shares = np.where(tied, c / np.count_nonzero(tied), 0.0)
-        return shares.astype(values.dtype, copy=False)  # the count is wider than single precision
+        return shares.astype(dtype_of(values), copy=False)  # the count is wider than single precision
     ties = [bool(value == y) for value in values]
     return _like(values, [c / sum(ties) if tie else 0.0 for tie in ties])
 
