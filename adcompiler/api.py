@@ -14,6 +14,7 @@ from typing import Any
 from adcompiler.differentiable import Differentiable, differentiable, function_of, store_of
 from adcompiler.finish import call_finisher, grad_finisher, pullback_finisher, shared_finisher
 from adcompiler.kept import kept_by, remembered
+from adcompiler.program import signature_of
 from adcompiler.ruled import ruled_gradient, ruled_pullback
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime import dynamic, tracked
