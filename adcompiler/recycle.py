@@ -262,7 +262,7 @@ class _Recycler:
             return False
         for stmt in rest:
             if not ir.blocks(stmt) and any(name in ir.reads(e) for e in ir.expressions(stmt)):
-                return True
+                return not (isinstance(stmt, ir.Assign) and stmt.augmented and stmt.target == name)
             if ir.bound(stmt) & {name, place}:
                 return False
         return False
