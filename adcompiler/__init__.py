@@ -8,11 +8,11 @@ if not (_package / "rules").is_dir():
     __path__.append(str(_package.parent))
 
 import adcompiler.rules  # noqa: F401  registers the built-in rules
+from adcompiler import nested as nested
 from adcompiler.api import differentiable as differentiable
 from adcompiler.api import gradient as gradient
 from adcompiler.api import pullback as pullback
 from adcompiler.api import value_and_grad as value_and_grad
-from adcompiler import nested as _nested
 from adcompiler.errors import DifferentiationError as DifferentiationError
 from adcompiler.errors import MutationError as MutationError
 from adcompiler.errors import NoRuleError as NoRuleError

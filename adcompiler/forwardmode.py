@@ -1,7 +1,7 @@
 """Forward mode at run time: what is compiled for a function and the kinds of its arguments, and what calls it.
 
-    find_jvp(f, args, wanted)        f_jvp and the arguments by parameter
-    push (runtime.pushed_calls)      a call inside text in forward mode whose function is known at run time only
+find_jvp(f, args, wanted)        f_jvp and the arguments by parameter
+push (runtime.pushed_calls)      a call inside text in forward mode whose function is known at run time only
 """
 
 from __future__ import annotations
@@ -22,14 +22,22 @@ from adcompiler.module import Unit, load, units
 from adcompiler.pipeline import LOCK, Request, compiling, until_settled
 from adcompiler.program import Program
 from adcompiler.pushforward import pushforward_of
-from adcompiler.rules.registry import is_non_differentiable, key_name, lookup, rrule
 from adcompiler.rules.forward import forward_rule, forward_rules, forward_signature
+from adcompiler.rules.registry import is_non_differentiable, key_name, lookup, rrule
 from adcompiler.runtime import pushed_calls
 from adcompiler.runtime.calling import applied
 from adcompiler.runtime.domain import array_member, unwrapped
 from adcompiler.runtime.members import has_plain_fields, member
 from adcompiler.runtime.pushed_calls import push, push_method, unsupported
-from adcompiler.runtime.pushed_rules import by_attribute, by_forward_rule, by_partials, by_pullback, linearly, multilinearly, plainly
+from adcompiler.runtime.pushed_rules import (
+    by_attribute,
+    by_forward_rule,
+    by_partials,
+    by_pullback,
+    linearly,
+    multilinearly,
+    plainly,
+)
 from adcompiler.runtime.pushing import into, zeros_of
 from adcompiler.runtime.release import OFF
 from adcompiler.runtime.resolved import caller
@@ -273,8 +281,8 @@ def _as_code(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any,
     rule = rules[rules.index(first_that_takes(rules, args, named))] if rules else None
     explicit = forward_rule(f, rule)
     active = [i for i, dot in enumerate(dots[: len(args)]) if dot is not None]
-    names = list(rule.signature.parameters) if rule is not None else []
-    given = {names[i] for i in active if i < len(names)}
+    names, several = _positions(rule.signature, len(args)) if rule is not None else ([], None)
+    given = {names[i] for i in active}
     whole = _same, _both
     if explicit is not None and len(dots) == len(args):
         return by_forward_rule(explicit, named), (args, dots), *whole
@@ -291,7 +299,18 @@ def _as_code(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any,
         return multilinearly(f, tuple(active), named), (args, dots), *whole
     if rule.options:
         return None, ()
-    return by_pullback(rule.function, named, transposed), (args, dots), *whole
+    places = several, len(rule.signature.parameters)
+    return by_pullback(rule.function, named, transposed, places), (args, dots), *whole
+
+
+def _positions(signature: inspect.Signature, count: int) -> tuple[list[str], int | None]:
+    """The parameters that take the arguments of a call, and the position from which on `*args` does."""
+    parameters = list(signature.parameters.values())
+    names = [p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    for i, p in enumerate(parameters):
+        if p.kind is p.VAR_POSITIONAL:
+            return [*names[:i], *([p.name] * (count - i))], i
+    return names[:count], None
 
 
 def _made(cls: Any, args: Any, dots: Any, named: Any) -> Found:
@@ -437,14 +456,19 @@ def _by_rule(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any,
         except TypeError:
             continue
         values.apply_defaults()
-        tangents = tuple(marks.arguments.get(n, () if p.kind is p.VAR_POSITIONAL else None) for n, p in rule.signature.parameters.items())
+        tangents = tuple(
+            marks.arguments.get(n, () if p.kind is p.VAR_POSITIONAL else None)
+            for n, p in rule.signature.parameters.items()
+        )
         found = forward_call(rule, f, tuple(values.arguments.values()), tangents)
         if found is NotImplemented:
             found = forward_by_transposition(rule, args, named, tangents)
         if found is not NotImplemented:
             y, y_dot = found
             return y, zeros_of(y) if y_dot is None else y_dot
-    raise NoRuleError(f"{key_name(f)} has no derivative in forward mode for this call\nRegister a forward rule with @frule.")
+    raise NoRuleError(
+        f"{key_name(f)} has no derivative in forward mode for this call\nRegister a forward rule with @frule."
+    )
 
 
 _IN_PLACE = {
@@ -468,7 +492,9 @@ def _attribute(obj: Any, name: str, dot: Any) -> Found:
     """An attribute of what is known at run time only."""
     if is_array(obj):
         key = array_member(name)
-        return Found(_by_rule, (key, lookup(key), (obj,), (dot,), {}), by_attribute(name), ((obj,), (dot,)), _same, _both)
+        return Found(
+            _by_rule, (key, lookup(key), (obj,), (dot,), {}), by_attribute(name), ((obj,), (dot,)), _same, _both
+        )
     found = member(type(obj), name)
     if isinstance(found, property) and not (isinstance(dot, dict) and name in dot):
         return find(found.fget, (obj,), (dot,), {}, None)
@@ -528,7 +554,7 @@ def _reversed(found: Found, f: Any, count: int, named: tuple[str, ...], own: Any
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         f_bar, *inputs = back(tuple(y_bar))
         first = own is not None
-        bars, dot_bars = (_filled(each, first + count + len(named)) for each in found.back(inputs))
+        bars, dot_bars = (filled(each, first + count + len(named)) for each in found.back(inputs))
         own_bar = None
         if first:
             f_bar, own_bar = bars.pop(0), dot_bars.pop(0)
@@ -542,7 +568,7 @@ def _listed(bars: Any) -> list[Any]:
     return [] if bars is None else list(bars)
 
 
-def _filled(bars: Any, count: int) -> list[Any]:
+def filled(bars: Any, count: int) -> list[Any]:
     """Cotangents with None for those at the end that are missing."""
     found = _listed(bars)
     return found + [None] * (count - len(found))
@@ -550,4 +576,4 @@ def _filled(bars: Any, count: int) -> list[Any]:
 
 pushed_calls.connect(find)
 
-__all__ = ["Found", "compile_forward", "connect", "find", "find_jvp", "source_of"]
+__all__ = ["Found", "compile_forward", "connect", "filled", "find", "find_jvp", "source_of"]

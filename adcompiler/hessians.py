@@ -34,8 +34,8 @@ MODES = (None, "reverse", "forward")
 def hvp(f: Callable[..., Any], x: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
     """The Hessian of `f(x, *args, **kwargs)` with respect to `x`, times `v`: the derivative of the gradient along `v`.
 
-    `f` returns one real number, `v` has the structure and shapes of `x` (None anywhere for zero), and so has the result.
-    It costs a small multiple of `f`, and the memory of a gradient. Raises NotScalarError and TangentError as `gradient`
+    `f` returns one real number, `v` has the structure and shapes of `x` (None anywhere for zero), as has the result. It
+    costs a small multiple of `f`, and the memory of a gradient. Raises NotScalarError and TangentError as `gradient`
     and `jvp` do.
     """
     try:
@@ -61,7 +61,9 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0, mode: str | None = None
 
 
 def diag_hessian(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
-    """The function that computes the second derivatives of `f` with respect to each entry alone, shaped as the argument.
+    """The function that computes the second derivatives of `f` with respect to each entry alone.
+
+    The result is shaped as the argument.
 
     It takes one product with a vector for each entry; where `f` is a sum of terms in one entry each,
     ``hvp(f, x, ones)`` is the same at once.
@@ -138,8 +140,7 @@ def _products(f: Any, argnums: Any, args: Any, kwargs: Any, name: str) -> _Produ
     for leaf in (leaf for x in products.primals for leaf in leaves(x)):
         if np.iscomplexobj(leaf.value):
             raise TangentError(
-                f"{name} of a function of complex numbers\\n"
-                "Write it as a function of the real and the imaginary part."
+                f"{name} of a function of complex numbers\\nWrite it as a function of the real and the imaginary part."
             )
     return products
 

@@ -157,7 +157,7 @@ def load(all_units: dict[Any, Unit]) -> None:
 
 
 def _bound(unit: Unit) -> dict[str, Any]:
-    pair, spec = unit.pair, unit.pair.spec
+    spec = unit.pair.spec
     source = spec.function.source
     cells = {n: c for n, c in spec.cells.items() if n in spec.function.cells}
     parameters = [*unit.statics, *unit.pairs]

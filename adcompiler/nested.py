@@ -20,13 +20,14 @@ from adcompiler.api import gradient, pullback, value_and_grad
 from adcompiler.differentiable import Transformed, TransformedMethod, TransformedRule
 from adcompiler.errors import MutationError, UnsupportedSyntaxError
 from adcompiler.forward_api import jvp
-from adcompiler.forwardmode import Found, connect, find, source_of
+from adcompiler.forwardmode import Found, connect, filled, find, source_of
 from adcompiler.rules.forward import forward_rules
 from adcompiler.rules.registry import is_non_differentiable, lookup, rrule
-from adcompiler.runtime.checkpoints import _agree, _samples as samples
+from adcompiler.runtime.checkpoints import _agree
+from adcompiler.runtime.checkpoints import _samples as samples
 from adcompiler.runtime.frozen import as_called
 from adcompiler.runtime.pushed_rules import by_gradient
-from adcompiler.runtime.pushing import completed
+from adcompiler.runtime.pushing import completed, returned
 from adcompiler.runtime.randomness import Draws
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.tangents import accumulate
@@ -73,7 +74,7 @@ class Repeated:
         if self.samples is not None and not same_samples(list(samples(y)), self.samples):
             raise MutationError(
                 f"{getattr(f, '__name__', 'a function')} gave another value when it was computed again\n"
-                "What it reads has changed since a derivative of it was taken, or it draws random numbers from a source "
+                "What it reads has changed since its derivative was taken, or it draws random numbers from a source "
                 "that is not known.\nPass what changes as an argument."
             )
 
@@ -115,9 +116,7 @@ def _has_rule(f: Any) -> bool:
 # --- gradients of functions -------------------------------------------------------------------------------
 
 
-@rrule(
-    Transform.__call__, Transformed.__call__, TransformedMethod.__call__, TransformedRule.__call__, kind="unknown"
-)
+@rrule(Transform.__call__, Transformed.__call__, TransformedMethod.__call__, TransformedRule.__call__, kind="unknown")
 def transformed_rule(self: Any, *args: Any, config: Any, apart: Any, **kwargs: Any) -> Any:
     """What `gradient` and `value_and_grad` return, called in a function that is differentiated."""
     if self.kind not in GRADIENTS:
@@ -214,11 +213,13 @@ def jvp_rule(f: Any, primals: Any, tangents: Any, *, config: Any) -> Any:
     value, back = pulled_back(found, config)
 
     def pull(bar: Any) -> Any:
-        f_bar, *inputs = back(tuple(bar))
-        bars, dot_bars = map(list, found.back(inputs))
+        f_bar, *inputs = back(tuple(bar) if y_dot is not None else (bar[0], None))
+        count = first + len(primals)
+        bars, dot_bars = (filled(each, count) for each in found.back(inputs))
         return (bars[0] if first else f_bar), tuple(bars[first:]), tuple(dot_bars[first:])
 
-    return tuple(value), pull
+    y, y_dot = value
+    return (y, returned(y_dot, y)), pull
 
 
 def derivative_of(jvp_function: Any, name: str | None = None) -> Any:
@@ -275,7 +276,8 @@ def same_samples(again: list[Any], before: list[Any]) -> bool:
 
 def _unsupported(name: str) -> Exception:
     return UnsupportedSyntaxError(
-        f"{name} inside a differentiated function\nIt has no derivative yet.\nUse gradient(), pullback() or jvp() there."
+        f"{name} inside a differentiated function\nIt has no derivative yet.\n"
+        "Use gradient(), pullback() or jvp() there."
     )
 
 

@@ -159,9 +159,7 @@ def _paired(request: Request) -> tuple[Program, Spec, Pair]:
     return until_settled(request, lambda spec, mask: pair_of(spec, mask, over=request.over))
 
 
-def until_settled(
-    request: Request, made: Callable[[Spec, tuple[bool, ...]], Made]
-) -> tuple[Program, Spec, Made]:
+def until_settled(request: Request, made: Callable[[Spec, tuple[bool, ...]], Made]) -> tuple[Program, Spec, Made]:
     """The passes up to what is `made`; again, if a function is found to see a variable that is rebound later."""
     shared: frozenset[str] = frozenset()
     flags: frozenset[str] = frozenset()

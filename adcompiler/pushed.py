@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from adcompiler import ir
-from adcompiler.fold import fold
 from adcompiler.aliases import Memory
+from adcompiler.fold import fold
 from adcompiler.spec import Spec
 
 
@@ -65,7 +65,9 @@ def _without(block: ir.Block, unread: frozenset[str]) -> ir.Block:
             continue
         inner = ir.blocks(stmt)
         new = tuple(_without(b, unread) for b in inner)
-        same = all(len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True)) for a, b in zip(inner, new, strict=True))
+        same = all(
+            len(a) == len(b) and all(x is y for x, y in zip(a, b, strict=True)) for a, b in zip(inner, new, strict=True)
+        )
         out.append(stmt if same else ir.with_blocks(stmt, new))
     return tuple(out) if len(out) != len(block) or any(a is not b for a, b in zip(out, block, strict=True)) else block
 
@@ -74,6 +76,10 @@ def _is_pure(expr: ir.Expr) -> bool:
     """Whether an expression of tangents may be left out: it takes nothing out of a container."""
     taking = ("pop", "popleft", "popitem", "setdefault")
     return not any(
-        isinstance(e, ir.Call) and ((isinstance(e.func, ir.Attr) and e.func.name in taking) or isinstance(e.func, ir.Static) and isinstance(e.func.value, Pushed))
+        isinstance(e, ir.Call)
+        and (
+            (isinstance(e.func, ir.Attr) and e.func.name in taking)
+            or (isinstance(e.func, ir.Static) and isinstance(e.func.value, Pushed))
+        )
         for e in ir.walk(expr)
     )

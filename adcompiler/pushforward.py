@@ -79,7 +79,9 @@ class Pushforward(PushWrites):
             raise self.unsupported("a generator", "Return a list of the items.")
         if spec.program.outside_active or spec.program.outside_hot:
             self.stmt = spec.function
-            raise self.unsupported("a global or captured container or array that is written into", "Pass it as an argument.")
+            raise self.unsupported(
+                "a global or captured container or array that is written into", "Pass it as an argument."
+            )
 
     def run(self) -> None:
         """Fill in the function."""
@@ -166,7 +168,10 @@ class Pushforward(PushWrites):
         elif self.is_active(value):
             whole = self.tangents(value)
         else:
-            return [stmt, *(ir.Assign(self.dots[n], self.zero(ir.Name(n), self.spec.name_kinds.get(n))) for n in dotted)]
+            return [
+                stmt,
+                *(ir.Assign(self.dots[n], self.zero(ir.Name(n), self.spec.name_kinds.get(n))) for n in dotted),
+            ]
         target = self.dotted_target(stmt.target)
         held = self.names.fresh("d")
         return [ir.Assign(held, whole, stmt.origin), stmt, ir.Unpack(target, ir.Name(held), stmt.origin)]

@@ -1,10 +1,10 @@
 """The tangents of calls that have a rule, from what is declared of the function, the first of these that there is.
 
-    linear=("x",)              y = np.sum(x, axis=0)     y_dot = np.sum(x_dot, axis=0)
-    multilinear=("a", "b")     y = a @ b                 y_dot = a_dot @ b + a @ b_dot
-    scalar_rule, frule         y = np.tanh(x)            y_dot = (1 - y * y) * x_dot
-                               y = np.linalg.inv(a)      y, y_dot = inv((a_dot,), a)
-    any other rule             y = f(x)                  y, y_dot = push(f, (x,), (x_dot,))
+linear=("x",)              y = np.sum(x, axis=0)     y_dot = np.sum(x_dot, axis=0)
+multilinear=("a", "b")     y = a @ b                 y_dot = a_dot @ b + a @ b_dot
+scalar_rule, frule         y = np.tanh(x)            y_dot = (1 - y * y) * x_dot
+                           y = np.linalg.inv(a)      y, y_dot = inv((a_dot,), a)
+any other rule             y = f(x)                  y, y_dot = push(f, (x,), (x_dot,))
 """
 
 from __future__ import annotations
@@ -75,16 +75,34 @@ class PushRules(PushState):
                 return ir.Op("-", (tangent,)) if value.callee.key in _MINUS and parts[0] == list(bound)[1] else tangent
             return self.respelled(value, new)
         if set(active) <= set(rule.multilinear):
-            terms = [self.respelled(value, {p: self.tangents(bound[p])}) for p in active]
+            terms = [term for p in active for term in self.terms(value, p, bound[p])]
             return None if None in terms else _summed([t for t in terms if t is not None])
         return None
+
+    def terms(self, value: ir.Apply, param: str, operand: Any) -> list[ir.Expr | None]:
+        """The terms for one parameter of a function that is linear in it, or in each of several that it takes."""
+        if not isinstance(operand, tuple):
+            return [self.respelled(value, {param: self.tangents(operand)})]
+        spelled, out = value.spelled, list[ir.Expr | None]()
+        for entry in operand:
+            if not self.is_active(entry):
+                continue
+            places = [i for i, a in enumerate(spelled.args) if a is entry] if isinstance(spelled, ir.Call) else []
+            if len(places) != 1 or not isinstance(spelled, ir.Call):
+                return [None]
+            (at,) = places
+            args = (*spelled.args[:at], self.tangents(entry), *spelled.args[at + 1 :])
+            out.append(ir.Call(spelled.func, args, spelled.kwargs))
+        return out
 
     def two(self, call: ir.Expr, result: str, origin: Any) -> tuple[Code, Code, ir.Expr]:
         """A call that gives a value and its tangent."""
         dot, self.wanted_dot = self.wanted_dot or self.names.fresh("d"), None
         return [ir.Unpack(ir.Targets((result, dot)), call, origin)], [], ir.Name(dot)
 
-    def pushed_by_runtime(self, key: Any, bound: Bound, rule: Any, result: str, origin: Any) -> tuple[Code, Code, ir.Expr]:
+    def pushed_by_runtime(
+        self, key: Any, bound: Bound, rule: Any, result: str, origin: Any
+    ) -> tuple[Code, Code, ir.Expr]:
         """A call whose tangent the run time finds."""
         args, kwargs = _given(rule, bound)
         dots = [self.tangents(a) for a in bound.values()]
@@ -103,9 +121,19 @@ class PushRules(PushState):
         elementwise = value.callee.rule.kind in ("elementwise", "elementwise_real", "elementwise_complex", "where")
         full = shape_of(value.kind)
         whole = result in ir.reads(tangent) or _reads_all(tangent, bound, active)
-        if elementwise and not whole and not is_scalar(value.kind) and not any(shape_of(kinds[p]) == full is not None for p in active):
+        if (
+            elementwise
+            and not whole
+            and not is_scalar(value.kind)
+            and not any(shape_of(kinds[p]) == full is not None for p in active)
+        ):
             tangent = ir.Call(_SPREAD, (tangent, ir.Name(result)))
-        if self.careful and not isinstance(tangent, ir.Op) and not is_scalar(value.kind) and value.callee.rule.result == "fresh":
+        if (
+            self.careful
+            and not isinstance(tangent, ir.Op)
+            and not is_scalar(value.kind)
+            and value.callee.rule.result == "fresh"
+        ):
             tangent = ir.Call(_OWN, (tangent,))
         return tangent
 
@@ -145,8 +173,13 @@ def _reads_all(tangent: ir.Expr, bound: Bound, active: list[str]) -> bool:
     """Whether each term of a tangent has all operands, which give it its whole shape."""
     others = [arg.id for name, arg in bound.items() if name not in active and isinstance(arg, ir.Name)]
     terms = tangent.args if isinstance(tangent, ir.Op) and tangent.op == "+" else (tangent,)
-    return len(bound) == 2 and len(terms) == len(active) and all(
-        isinstance(t, ir.Op) and t.op == "*" and (len(active) == 2 or set(others) <= set(ir.reads(t))) for t in terms
+    return (
+        len(bound) == 2
+        and len(terms) == len(active)
+        and all(
+            isinstance(t, ir.Op) and t.op == "*" and (len(active) == 2 or set(others) <= set(ir.reads(t)))
+            for t in terms
+        )
     )
 
 

@@ -61,7 +61,11 @@ class PushValues(PushRules):
 
     def reads_places(self, value: ir.Apply) -> bool:
         """Whether a call may read what others have stored, though nothing active is passed to it."""
-        return isinstance(value.callee, PairCall) and self.spec.program.outside_hot and alias(value.callee.spec).reads_outside
+        return (
+            isinstance(value.callee, PairCall)
+            and self.spec.program.outside_hot
+            and alias(value.callee.spec).reads_outside
+        )
 
     def pushed(self, value: ir.Expr, result: str, origin: Any, kind: Any) -> Value:
         """How an active value is computed into `result`, and its tangent."""
@@ -88,7 +92,7 @@ class PushValues(PushRules):
                 return plain, [], self.structure(value)
         raise self.unsupported("this expression", "Write it as array operations.")
 
-    def structure(self, value: ir.Apply) -> ir.Expr:  # noqa: C901  one case per callee
+    def structure(self, value: ir.Apply) -> ir.Expr:
         """The tangent of a container, or of what is read from one."""
         match value.callee:
             case Build():

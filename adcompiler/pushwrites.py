@@ -1,10 +1,10 @@
 """The tangents of what is written: the same write into the container or array of tangents.
 
-    y[i] = v                y_dot[i] = v_dot
-    x += v                  x_dot[...] = x_dot + v_dot
-    xs.append(v)            xs_dot.append(v_dot)
-    obj.w = v               obj_dot["w"] = v_dot
-    np.sin(x, out=y)        y_dot[...] = np.cos(x) * x_dot
+y[i] = v                y_dot[i] = v_dot
+x += v                  x_dot[...] = x_dot + v_dot
+xs.append(v)            xs_dot.append(v_dot)
+obj.w = v               obj_dot["w"] = v_dot
+np.sin(x, out=y)        y_dot[...] = np.cos(x) * x_dot
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from adcompiler import ir
 from adcompiler.callees import InertCall, Into, PlaceCall, WriteCall
 from adcompiler.pushstate import Code
 from adcompiler.pushvalues import PushValues
-
 from adcompiler.runtime.pushed_calls import pop_item_dot, remove_dot, sort_dot
 from adcompiler.runtime.pushing import into
 
@@ -27,9 +26,9 @@ _ALL = ir.Const(...)
 
 # Methods of lists, deques and dicts that move no item by its value: which of their arguments are put there.
 _STORED: dict[str, tuple[bool, ...]] = {
-    "append": (True,), "appendleft": (True,), "insert": (False, True), "extend": (True,), "grow": (True,), "pop": (False, True),
-    "pop_left": (), "append_left": (True,), "get": (False, True), "setdefault": (False, True), "reverse": (), "rotate": (False,), "clear": (),
-    "move_to_end": (False, False),
+    "append": (True,), "appendleft": (True,), "insert": (False, True), "extend": (True,), "grow": (True,),
+    "pop": (False, True), "pop_left": (), "append_left": (True,), "get": (False, True), "setdefault": (False, True),
+    "reverse": (), "rotate": (False,), "clear": (), "move_to_end": (False, False),
 }  # fmt: skip
 _NAMES = {"pop_left": "popleft", "append_left": "appendleft", "grow": "extend"}
 
@@ -138,7 +137,7 @@ class PushWrites(PushValues):
 
     # --- containers and objects -------------------------------------------------------------------------
 
-    def placed(self, stmt: ir.Assign, value: ir.Apply) -> Code:
+    def placed(self, stmt: ir.Assign, value: ir.Apply) -> Code:  # noqa: C901  one case per operation
         """A read of or a write into a list, dict or object."""
         callee: PlaceCall = value.callee
         name = callee.operation.name
@@ -175,7 +174,9 @@ class PushWrites(PushValues):
                 return [ir.Do(ir.Call(ir.Static(remove_dot, "remove_dot"), (dot, obj, *args)), stmt.origin), stmt]
             case "pop_item":
                 last = self.names.fresh("d")
-                taken = ir.Assign(last, ir.Call(ir.Static(pop_item_dot, "pop_item_dot"), (dot, *args), _keywords(callee, args)))
+                taken = ir.Assign(
+                    last, ir.Call(ir.Static(pop_item_dot, "pop_item_dot"), (dot, *args), _keywords(callee, args))
+                )
                 return [taken, *self.with_tangent(stmt, ir.Name(last))]
             case "concatenate":
                 return self.with_tangent(stmt, ir.Op("+", (dot, self.tangent_of(args[0], kinds[0]))))

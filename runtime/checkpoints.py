@@ -1,7 +1,7 @@
 """`checkpoint(f)`: of a call of `f` the arguments are kept and nothing else; the pullback computes it once more.
 
-    y = recomputed(f, x)                            _, saved = f_forward(x)
-                                                    x_bar = f_backward(saved, y_bar)
+y = recomputed(f, x)                            _, saved = f_forward(x)
+                                                x_bar = f_backward(saved, y_bar)
 """
 
 from __future__ import annotations

@@ -169,7 +169,7 @@ def once(resolve: Callable[..., Resolved]) -> Callable[..., Resolved]:
 def resolve_body(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
     """As `resolve_value`, where what is compiled belongs to the body of `f`: the next function made of it finds it."""
     f = unwrapped(f)
-    if _is_declared(f) or getattr(f, "__self__", None) is not None and _is_declared(getattr(f, "__func__", f)):
+    if _is_declared(f) or (getattr(f, "__self__", None) is not None and _is_declared(getattr(f, "__func__", f))):
         return resolve_value(wanted, f, *args, **kwargs)
     for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
         if mark:
@@ -376,7 +376,7 @@ def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool
     return Resolved(forward, backward, apart=functools.partial(forward, apart=True))
 
 
-def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:
+def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:  # noqa: C901
     def run(apart: str | None, *args: Any, **kwargs: Any) -> Any:
         for rule in rules[rules.index(first_that_takes(rules, args, kwargs)) :]:
             given = in_arrays(rule, key, _values(args, kwargs))

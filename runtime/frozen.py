@@ -45,7 +45,7 @@ def as_called(value: Any, arrays: bool) -> Any:
     return frozen(value, Copies(arrays, constants=False))
 
 
-def _copied(value: Any, seen: Copies) -> Any:
+def _copied(value: Any, seen: Copies) -> Any:  # noqa: C901  one case per kind of value
     cls = type(value)
     if cls is np.ndarray and not seen.arrays:
         return value

@@ -20,7 +20,7 @@ def connect(find: Callable[..., Any]) -> None:
 
 
 def push(f: Any, args: Any, dots: Any, named: Any = None, own: Any = None) -> tuple[Any, Any]:
-    """`(f(*args, **named), its tangent)`; `dots` are those of the arguments, then of the keywords, `own` that of `f`."""
+    """`(f(*args, **named), its tangent)`; `dots` are of the arguments, then of the keywords, `own` of `f`."""
     found = _find(f, args, dots, named or {}, own)
     y, y_dot = found.run(*found.operands)
     return y, y_dot

@@ -9,6 +9,7 @@ from typing import Any
 
 from adcompiler.runtime.pushing import zeros_of
 
+
 def plainly(f: Any, named: Any) -> Any:
     """Of a function whose value moves with nothing."""
 
@@ -23,7 +24,7 @@ def linearly(f: Any, moved: Any, named: Any) -> Any:
     """Of a function that is linear in the arguments that are `moved`."""
 
     def pair(args: Any, dots: Any) -> Any:
-        new = tuple(d if on else a for a, d, on in zip(args, dots, moved))
+        new = tuple(d if on else a for a, d, on in zip(args, dots, moved, strict=True))
         return f(*args, **named), f(*new, **named)
 
     return pair
@@ -64,12 +65,20 @@ def by_forward_rule(rule: Any, named: Any) -> Any:
     return pair
 
 
-def by_pullback(rule: Any, named: Any, transposed: Any) -> Any:
-    """Of a function with a reverse rule: the transpose of its pullback."""
+def by_pullback(rule: Any, named: Any, transposed: Any, places: Any) -> Any:
+    """Of a function with a reverse rule: the transpose of its pullback.
+
+    `places` are where `*args` begins, None if there is none, and the number of parameters.
+    """
+    several, count = places
 
     def pair(args: Any, dots: Any) -> Any:
         y, pullback = rule(*args, **named)
-        return y, transposed(pullback, y, dots)
+        if several is not None:
+            each = (*dots[:several], tuple(dots[several:]))
+        else:
+            each = tuple(dots)
+        return y, transposed(pullback, y, (*each, *((None,) * (count - len(each)))))
 
     return pair
 
@@ -95,4 +104,13 @@ def by_gradient(transformed: Any, grads: Any, jvp: Any, count: Any, first: Any, 
     return pair
 
 
-__all__ = ["by_attribute", "by_forward_rule", "by_gradient", "by_partials", "by_pullback", "linearly", "multilinearly", "plainly"]
+__all__ = [
+    "by_attribute",
+    "by_forward_rule",
+    "by_gradient",
+    "by_partials",
+    "by_pullback",
+    "linearly",
+    "multilinearly",
+    "plainly",
+]

@@ -104,7 +104,13 @@ def _zeros(value: Any, forms: Any, seen: dict[int, Any]) -> Any:  # noqa: C901  
 
 def _zero_factory(factory: Any) -> Any:
     """What makes the tangents of the values that `factory` makes."""
-    return float if factory in (float, int, complex) else factory if factory in (list, dict) else lambda: new_zeros(factory())
+    return (
+        float
+        if factory in (float, int, complex)
+        else factory
+        if factory in (list, dict)
+        else lambda: new_zeros(factory())
+    )
 
 
 def zero_array(value: Any) -> Any:
@@ -155,7 +161,7 @@ def _completed(tangent: Any, value: Any, seen: Any) -> Any:  # noqa: C901  one c
     if tangent is None:
         return new_zeros(value)
     if isinstance(value, _NUMBERS):
-        if np.ndim(tangent) or not isinstance(tangent, (*_NUMBERS, *_COUNTS)) and not is_array(tangent):
+        if np.ndim(tangent) or (not isinstance(tangent, (*_NUMBERS, *_COUNTS)) and not is_array(tangent)):
             raise _unfit(tangent, value)
         return _number(tangent, value)
     if is_array(value):
