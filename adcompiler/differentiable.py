@@ -95,7 +95,8 @@ class Transformed(Wrapper, Transform):
     @property
     def kind(self) -> str:
         """The name of the transform."""
-        return self._made[0].__name__
+        name: str = self._made[0].__name__
+        return name
 
     @property
     def argnums(self) -> Any:

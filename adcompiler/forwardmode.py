@@ -149,7 +149,7 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     if f is applied:
         return _applied(args, dots)
     if isinstance(f, Transformed):
-        return _of_transformed(f, args, dots, named, own)
+        return _of_transformed(f, args, dots, named, own)  # type: ignore[no-any-return]
     if isinstance(f, types.FunctionType) and args and isinstance(args[0], Transformed) and f.__name__ == "__call__":
         return _with_first(_of_transformed(args[0], args[1:], dots[1:], named, dots[0]), dots[0] is not None)
     if f in _IN_PLACE:
@@ -188,8 +188,10 @@ def _pushed_again(f: Any, args: Any, dots: Any) -> Found:
         found = find(name, (obj, *rest), (obj_dot, *rest_dots), (named or [None])[0] or {}, None)
         moved = _padded(of_rest, len(rest)), _padded(of_dots, len(rest_dots))
         return find(found.pair, found.inputs, found.given((of_obj, *moved[0]), (of_dot, *moved[1])), {}, None)
-    function, operands, own_dots, named, own = (*args, *(None,) * (5 - len(args)))
-    of_f, of_operands, of_dots, _, of_own = (*dots, *(None,) * (5 - len(dots)))
+    given: Any = (*args, *(None,) * (5 - len(args)))
+    function, operands, own_dots, named, own = given
+    given = (*dots, *(None,) * (5 - len(dots)))
+    of_f, of_operands, of_dots, _, of_own = given
     if own is None and of_f is not None:
         own = zeros_of(function)
     found = find(function, operands, own_dots, named or {}, own)

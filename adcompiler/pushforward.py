@@ -237,6 +237,7 @@ class Pushforward(PushWrites):
         both = ir.Call(ir.Static(zip, "zip"), (spelled, self.run_over(plan)))
         target = ir.Targets((stmt.target, self.dotted_target(stmt.target)))
         (new,) = self.inside(stmt)
+        assert isinstance(new, ir.For)
         return [replace(new, target=target, iterable=both)]
 
     def run_over(self, plan: Any) -> ir.Expr:

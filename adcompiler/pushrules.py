@@ -231,7 +231,7 @@ def _is_method(value: ir.Apply) -> bool:
 def _given(rule: Any, bound: Bound) -> tuple[tuple[ir.Expr, ...], tuple[tuple[str, ir.Expr], ...]]:
     """The operands of a rule as the arguments and keywords of a call."""
     args: list[ir.Expr] = []
-    kwargs: list[tuple[str | None, ir.Expr]] = []
+    kwargs: list[tuple[str, ir.Expr]] = []
     for p in rule.signature.parameters.values():
         value = bound[p.name]
         if p.kind is inspect.Parameter.VAR_POSITIONAL:

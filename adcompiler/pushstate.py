@@ -8,6 +8,7 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.activity import Activity
+from adcompiler.aliases import Aliases
 from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.lattice import Array, Int, IntArray, Kind, Known, Scalar, can_be_active, numeric
 from adcompiler.names import Names
@@ -26,6 +27,7 @@ class PushState:
     spec: Spec
     names: Names
     found: Activity
+    aliases: Aliases
     stmt: Any
     active: frozenset[str]
     wanted_dot: str | None = None  # what the tangent of the value at hand is called in the end
@@ -40,7 +42,7 @@ class PushState:
             return any(map(self.is_active, expr))
         return isinstance(expr, ir.Expr) and any(n in self.active for n in ir.reads(expr))
 
-    def tangents(self, expr: Any) -> Any:
+    def tangents(self, expr: Any) -> ir.Expr:
         """The tangent of an operand, None if it has none."""
         if isinstance(expr, tuple):
             return ir.Seq("tuple", tuple(map(self.tangents, expr)))
@@ -52,7 +54,7 @@ class PushState:
             return ir.Star(self.tangent_of(expr.value, None))
         return ir.Const(None)
 
-    def tangent_of(self, expr: Any, kind: Kind | None, new: bool = False) -> Any:
+    def tangent_of(self, expr: Any, kind: Kind | None, new: bool = False) -> ir.Expr:
         """The tangent of an operand, zeros if it has none."""
         if isinstance(expr, tuple):
             return ir.Seq("tuple", tuple(self.tangent_of(e, None) for e in expr))

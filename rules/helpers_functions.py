@@ -5,9 +5,10 @@ import numpy as np
 from adcompiler.rules.registry import rrule
 from adcompiler.runtime.calling import applied
 from adcompiler.runtime.errors import DifferentiationError
+from adcompiler.runtime.matrices import unit
 from adcompiler.runtime.pointwise import bars, slope_products
 from adcompiler.runtime.quantiles import _ranks, level_bar, shared
-from adcompiler.runtime.spectral import repeated_part, unit
+from adcompiler.runtime.spectral import repeated_part
 from adcompiler.runtime.tangents import unthunk
 from adcompiler.runtime.ufuncs import as_given
 
@@ -74,7 +75,7 @@ def as_given_(bar, x):
 
 
 @rrule(shared, result="same", kind="array", flat=("ordered",))
-def shared(bar, ordered):
+def shared_(bar, ordered):
     """A mean of what belongs to equal elements: its own adjoint."""
     y = shared(bar, ordered)
 

@@ -58,7 +58,7 @@ def bound_checkpoint(f: Callable[..., Any]) -> Any:
     return types.MethodType(recomputed, f)
 
 
-_CODE = checkpoint(recomputed).__code__  # type: ignore[attr-defined]
+_CODE = checkpoint(recomputed).__code__
 
 
 def is_checkpointed(f: Any) -> bool:

@@ -58,8 +58,8 @@ class FrozenDict(dict[Any, Any]):
     """A dict of zeros that nothing may be put into."""
 
     _refuse = FrozenList._refuse
-    pop = popitem = clear = update = setdefault = _refuse  # type: ignore[assignment]
-    __setitem__ = __delitem__ = __ior__ = _refuse  # type: ignore[assignment]
+    pop = popitem = clear = update = setdefault = _refuse
+    __setitem__ = __delitem__ = __ior__ = _refuse
 
 
 _FROZEN = (FrozenList, FrozenDict, False)
