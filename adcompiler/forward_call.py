@@ -112,8 +112,8 @@ def _by_forward_rule(rule: Rule | None, key: Any, args: tuple[Any, ...], tangent
             if rebound is None:
                 continue
             given, dots = rebound
-        positional, keywords = unbound(signature, given)
-        found = function(dots, *positional, **keywords)
+        bound = inspect.BoundArguments(signature, dict(zip(signature.parameters, given, strict=True)))
+        found = function(dots, *bound.args, **bound.kwargs)
         if found is not NotImplemented:
             return found
     return NotImplemented
