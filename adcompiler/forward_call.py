@@ -16,10 +16,11 @@ import numpy as np
 from adcompiler.rules.forward import forward_rules, forward_signature, is_builtin_rule, takes_calls_of
 from adcompiler.rules.registry import Rule
 from adcompiler.runtime.elementary import multiply_strong
+from adcompiler.runtime.forward import filled
 from adcompiler.runtime.pointwise import slope
 from adcompiler.runtime.shapes import broadcast, conj, real, shape
 from adcompiler.runtime.tangents import rebuild, unthunk
-from adcompiler.runtime.walk import entries, is_array, is_constant, part, replaced
+from adcompiler.runtime.walk import entries, is_array, is_constant, part
 
 POINTWISE_KINDS = frozenset("elementwise elementwise_real elementwise_complex where ufunc scalar_real".split())
 
@@ -111,8 +112,8 @@ def _by_forward_rule(rule: Rule | None, key: Any, args: tuple[Any, ...], tangent
             if rebound is None:
                 continue
             given, dots = rebound
-        positional, keywords = unbound(signature, given)
-        found = function(dots, *positional, **keywords)
+        bound = inspect.BoundArguments(signature, dict(zip(signature.parameters, given, strict=True)))
+        found = function(dots, *bound.args, **bound.kwargs)
         if found is not NotImplemented:
             return found
     return NotImplemented
@@ -275,17 +276,6 @@ def has_dot(dot: Any) -> bool:
     if isinstance(dot, (tuple, list)):
         return any(map(has_dot, dot))
     return dot is not None
-
-
-def filled(dot: Any, x: Any) -> Any:
-    """The tangent `dot` of `x` with zeros for every None; what is no number (an axis, a text) stays as it is."""
-    if isinstance(x, (tuple, list, dict)):
-        return replaced(x, {name: filled(part(dot, name), child) for name, child in (entries(x) or {}).items()})
-    if dot is not None:
-        return dot
-    if isinstance(x, np.ndarray) or (is_array(x) and not isinstance(x, np.generic)):
-        return np.zeros_like(x)
-    return type(x)(0) if isinstance(x, (bool, int, float, complex, np.generic)) else x
 
 
 def parallel(dot: Any, y: Any) -> Any:

@@ -23,8 +23,10 @@ from adcompiler.rules import forward_emath as forward_emath
 from adcompiler.rules import forward_factorisations as forward_factorisations
 from adcompiler.rules import forward_linalg as forward_linalg
 from adcompiler.rules import forward_math as forward_math
+from adcompiler.rules import forward_ordering as forward_ordering
 from adcompiler.rules import forward_parts as forward_parts
 from adcompiler.rules import forward_reductions as forward_reductions
+from adcompiler.rules import forward_samples as forward_samples
 from adcompiler.rules import forward_selected as forward_selected
 from adcompiler.rules import fourier as fourier
 from adcompiler.rules import grids as grids

@@ -64,7 +64,7 @@ def pdist(X, metric="euclidean", *, p=2, needs):
     return y, pullback
 
 
-@rrule(distance.squareform, kind="array")
+@rrule(distance.squareform, kind="array", linear=("X",))
 def squareform(X, *, checks=True):
     y = distance.squareform(X, checks=checks)
     n = len(y) if np.ndim(X) == 1 else len(X)

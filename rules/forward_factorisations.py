@@ -24,15 +24,19 @@ from adcompiler.runtime.spectral import (
 # Triangular factors
 
 
+def factor_dot(dot, y, upper):
+    """Of the Cholesky factor `y`: Murray (2016), "Differentiation of the Cholesky decomposition", equation 8."""
+    factor = adjoint(y) if upper else y
+    whole = from_triangle(dot, upper)
+    inner = np.linalg.solve(factor, adjoint(np.linalg.solve(factor, whole)))
+    lower_dot = factor @ (np.tril(inner) * (1 - 0.5 * unit(y).astype(real(y).dtype)))
+    return adjoint(lower_dot) if upper else lower_dot
+
+
 @frule(np.linalg.cholesky)
 def cholesky(tangents, a, *, upper=False):
-    """Murray (2016), "Differentiation of the Cholesky decomposition", equation 8."""
     y = np.linalg.cholesky(a, upper=True) if upper else np.linalg.cholesky(a)
-    factor = adjoint(y) if upper else y
-    dot = from_triangle(tangents[0], upper)
-    inner = np.linalg.solve(factor, adjoint(np.linalg.solve(factor, dot)))
-    factor_dot = factor @ (np.tril(inner) * (1 - 0.5 * unit(y).astype(real(y).dtype)))
-    return y, adjoint(factor_dot) if upper else factor_dot
+    return y, factor_dot(tangents[0], y, upper)
 
 
 @frule(np.linalg.qr)

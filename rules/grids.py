@@ -39,7 +39,7 @@ def interp(x, xp, fp, left=None, right=None, period=None, *, needs=(True,) * 6):
     return y, pullback
 
 
-@rrule(np.gradient)
+@rrule(np.gradient, linear=("f",))
 def gradient(f, *varargs, axis=None, edge_order=1, needs=(True,) * 4):
     y = np.gradient(f, *varargs, axis=axis, edge_order=edge_order)
     axes = gradient_axes(f, axis)

@@ -258,7 +258,7 @@ def odeint(
 # Samples
 
 
-@rrule(integrate.trapezoid, result="fresh")
+@rrule(integrate.trapezoid, result="fresh", linear=("y",))
 def trapezoid(y, x=None, dx=1.0, axis=-1):
     area = integrate.trapezoid(y, x, dx, axis)
 
@@ -269,7 +269,7 @@ def trapezoid(y, x=None, dx=1.0, axis=-1):
     return area, pullback
 
 
-@rrule(integrate.cumulative_trapezoid, result="fresh")
+@rrule(integrate.cumulative_trapezoid, result="fresh", linear=("y",))
 def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
     areas = integrate.cumulative_trapezoid(y, x, dx, axis, initial)
 
@@ -280,7 +280,7 @@ def cumulative_trapezoid(y, x=None, dx=1.0, axis=-1, initial=None):
     return areas, pullback
 
 
-@rrule(integrate.simpson, result="fresh")
+@rrule(integrate.simpson, result="fresh", linear=("y",))
 def simpson(y, x=None, *, dx=1.0, axis=-1):
     area = integrate.simpson(y, x=x, dx=dx, axis=axis)
 
@@ -291,7 +291,7 @@ def simpson(y, x=None, *, dx=1.0, axis=-1):
     return area, pullback
 
 
-@rrule(integrate.romb, result="fresh")
+@rrule(integrate.romb, result="fresh", multilinear=("y", "dx"))
 def romb(y, dx=1.0, axis=-1, show=False):
     area = integrate.romb(y, dx, axis, show)
 

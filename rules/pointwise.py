@@ -5,8 +5,9 @@ enough.
 import inspect
 from typing import Any
 
+from adcompiler.rules.forward import frule
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.pointwise import bars, refuse_complex, refuse_parameters
+from adcompiler.runtime.pointwise import bars, refuse_complex, refuse_parameters, tangent, with_out
 
 
 def pointwise(*keys_and_partials: Any, kind: str | None = "elementwise", real: bool = False) -> None:
@@ -19,7 +20,9 @@ def pointwise(*keys_and_partials: Any, kind: str | None = "elementwise", real: b
     """
     first = next(i for i, entry in enumerate(keys_and_partials) if _is_partial(entry))
     keys, partials = keys_and_partials[:first], keys_and_partials[first:]
-    rrule(*keys, result="fresh" if kind != "tuple" else None, kind=kind)(_rule(keys[0], partials, real))
+    rule = _rule(keys[0], partials, real)
+    rrule(*keys, result="fresh" if kind != "tuple" else None, kind=kind)(rule)
+    frule(*keys)(_forward_rule(keys[0], partials, real, rule.__signature__))
 
 
 def _is_partial(entry: Any) -> bool:
@@ -49,6 +52,25 @@ def _rule(function: Any, partials: tuple[Any, ...], real: bool) -> Any:
     rule.written = first  # type: ignore[attr-defined]
     rule.__signature__ = _signature(function, names)  # type: ignore[attr-defined]
     return rule
+
+
+def _forward_rule(function: Any, partials: tuple[Any, ...], real: bool, signature: inspect.Signature) -> Any:
+    """The forward rule of one function, with the parameters of `signature` that come before ``needs``."""
+
+    def forward(tangents: Any, *args: Any) -> Any:
+        refuse_parameters(function.__name__, names, partials, args, [dot is not None for dot in tangents])
+        if real:
+            refuse_complex(function.__name__, args)
+        y = function(*args)
+        return y, tangent(slopes, args, y, tangents)
+
+    names = [name for name in signature.parameters if name != "needs"]
+    slopes = [with_out(partial) if callable(partial) else None for partial in partials]
+    first = inspect.Parameter("tangents", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    given = [signature.parameters[name] for name in names]
+    forward.__name__ = function.__name__
+    forward.__signature__ = inspect.Signature([first, *given])  # type: ignore[attr-defined]
+    return forward
 
 
 def _signature(function: Any, names: list[str]) -> inspect.Signature:

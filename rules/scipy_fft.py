@@ -75,10 +75,10 @@ def several_axes(name: str, bar: Callable[..., Any], default: Any) -> Callable[.
 
 
 for _name, (_kind, _bar) in ONE_AXIS.items():
-    rrule(getattr(fft, _name), kind=_kind)(one_axis(_name, _bar))
+    rrule(getattr(fft, _name), kind=_kind, linear=("x",))(one_axis(_name, _bar))
 for _name, (_kind, _bar) in SEVERAL_AXES.items():
-    rrule(getattr(fft, _name), kind=_kind)(several_axes(_name, _bar, None))
-    rrule(getattr(fft, f"{_name[:-1]}2"), kind=_kind)(several_axes(f"{_name[:-1]}2", _bar, (-2, -1)))
+    rrule(getattr(fft, _name), kind=_kind, linear=("x",))(several_axes(_name, _bar, None))
+    rrule(getattr(fft, f"{_name[:-1]}2"), kind=_kind, linear=("x",))(several_axes(f"{_name[:-1]}2", _bar, (-2, -1)))
 
 # Cosine and sine transforms. Types 1 and 4 are symmetric but for the weights of the ends, 2 and 3 transposes of each
 # other.
@@ -159,13 +159,13 @@ def along_several(name: str) -> Callable[..., Any]:
 
 
 for _name in ("dct", "dst", "idct", "idst"):
-    rrule(getattr(fft, _name), kind="unknown")(along_one(_name))
-    rrule(getattr(fft, f"{_name}n"), kind="unknown")(along_several(f"{_name}n"))
+    rrule(getattr(fft, _name), kind="unknown", linear=("x",))(along_one(_name))
+    rrule(getattr(fft, f"{_name}n"), kind="unknown", linear=("x",))(along_several(f"{_name}n"))
 
 # Positions and frequencies
 
 
-@rrule(fft.fftshift, result="fresh", kind="like")
+@rrule(fft.fftshift, result="fresh", kind="like", linear=("x",))
 def fftshift(x, axes=None):
     y = fft.fftshift(x, axes)
 
@@ -175,7 +175,7 @@ def fftshift(x, axes=None):
     return y, pullback
 
 
-@rrule(fft.ifftshift, result="fresh", kind="like")
+@rrule(fft.ifftshift, result="fresh", kind="like", linear=("x",))
 def ifftshift(x, axes=None):
     y = fft.ifftshift(x, axes)
 

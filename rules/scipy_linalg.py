@@ -9,6 +9,7 @@ Lyapunov, and algebraic Riccati equations".
 import numpy as np
 from scipy import linalg
 
+from adcompiler.rules import forward_scipy_linalg as forward_scipy_linalg
 from adcompiler.rules import norms
 from adcompiler.rules import scipy_factorisations as scipy_factorisations
 from adcompiler.rules import scipy_matrices as scipy_matrices

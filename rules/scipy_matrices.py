@@ -160,7 +160,7 @@ def fractional_matrix_power(A, t):
 # Matrices of vectors and blocks
 
 
-@rrule(linalg.toeplitz, result="fresh", kind="array2")
+@rrule(linalg.toeplitz, result="fresh", kind="array2", linear=("c", "r"))
 def toeplitz(c, r=None):
     y = linalg.toeplitz(c, r)
     if ndim(c) > 1 or ndim(r) > 1:
@@ -173,7 +173,7 @@ def toeplitz(c, r=None):
     return y, pullback
 
 
-@rrule(linalg.hankel, result="fresh", kind="array2")
+@rrule(linalg.hankel, result="fresh", kind="array2", linear=("c", "r"))
 def hankel(c, r=None):
     y = linalg.hankel(c, r)
     if ndim(c) > 1 or ndim(r) > 1:
@@ -186,7 +186,7 @@ def hankel(c, r=None):
     return y, pullback
 
 
-@rrule(linalg.circulant, result="fresh", kind="array2")
+@rrule(linalg.circulant, result="fresh", kind="array2", linear=("c",))
 def circulant(c):
     y = linalg.circulant(c)
     n = y.shape[-1]
@@ -211,7 +211,7 @@ def companion(a):
     return y, pullback
 
 
-@rrule(linalg.block_diag, result="fresh", kind="array2")
+@rrule(linalg.block_diag, result="fresh", kind="array2", linear=("arrs",))
 def block_diag(*arrs):
     if max(map(ndim, arrs), default=0) > 2:
         return NotImplemented

@@ -35,7 +35,7 @@ def full_convolution_bars(whole, a, b, method="auto"):
     return signal.correlate(whole, b, "valid", method), signal.correlate(whole, a, "valid", method)
 
 
-@rrule(signal.convolve, result="fresh", kind="array")
+@rrule(signal.convolve, result="fresh", kind="array", multilinear=("in1", "in2"))
 def convolve(in1, in2, mode="full", method="auto"):
     if ndim(in1) == 0 or ndim(in1) != ndim(in2):
         return NotImplemented
@@ -50,7 +50,7 @@ def convolve(in1, in2, mode="full", method="auto"):
     return y, pullback
 
 
-@rrule(signal.correlate, result="fresh", kind="array")
+@rrule(signal.correlate, result="fresh", kind="array", multilinear=("in1", "in2"))
 def correlate(in1, in2, mode="full", method="auto"):
     if ndim(in1) == 0 or ndim(in1) != ndim(in2):
         return NotImplemented
@@ -89,12 +89,12 @@ def by_transforms(function, in1, in2, mode, axes):
     return y, pullback
 
 
-@rrule(signal.fftconvolve, result="fresh", kind="array")
+@rrule(signal.fftconvolve, result="fresh", kind="array", multilinear=("in1", "in2"))
 def fftconvolve(in1, in2, mode="full", axes=None):
     return by_transforms(signal.fftconvolve, in1, in2, mode, axes)
 
 
-@rrule(signal.oaconvolve, result="fresh", kind="array")
+@rrule(signal.oaconvolve, result="fresh", kind="array", multilinear=("in1", "in2"))
 def oaconvolve(in1, in2, mode="full", axes=None):
     return by_transforms(signal.oaconvolve, in1, in2, mode, axes)
 
@@ -211,7 +211,7 @@ def savgol_filter(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode
     return y, pullback
 
 
-@rrule(signal.detrend, result="fresh", kind="like")
+@rrule(signal.detrend, result="fresh", kind="like", linear=("data",))
 def detrend(data, axis=-1, type="linear", bp=0):
     """What is left is the projection on a space: its own adjoint."""
     y = signal.detrend(data, axis, type, bp)
@@ -222,7 +222,7 @@ def detrend(data, axis=-1, type="linear", bp=0):
     return y, pullback
 
 
-@rrule(signal.resample, result="fresh", kind="array")
+@rrule(signal.resample, result="fresh", kind="array", linear=("x",))
 def resample(x, num, *, axis=0):
     y = signal.resample(x, num, axis=axis)
     x_shape, x_is_real = shape(x), np.isrealobj(x)
@@ -233,7 +233,7 @@ def resample(x, num, *, axis=0):
     return y, pullback
 
 
-@rrule(signal.hilbert, result="fresh", kind="same_rank_complex")
+@rrule(signal.hilbert, result="fresh", kind="same_rank_complex", linear=("x",))
 def hilbert(x, N=None, axis=-1):
     y = signal.hilbert(x, N, axis)
     x_shape = shape(x)

@@ -4,6 +4,7 @@ from typing import Any
 
 from scipy import special
 
+from adcompiler.rules import forward_special as forward_special
 from adcompiler.rules import special_bessel as special_bessel
 from adcompiler.rules import special_cylinders as special_cylinders
 from adcompiler.rules import special_distributions as special_distributions

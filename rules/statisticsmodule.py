@@ -9,7 +9,7 @@ from adcompiler.runtime.sequences import deviations, entry_shapes, inverse_power
 # Means
 
 
-@rrule(statistics.mean, kind="scalar_real")
+@rrule(statistics.mean, kind="scalar_real", linear=("data",))
 def mean(data):
     shapes = entry_shapes(data)
     y = statistics.mean(data)
@@ -20,7 +20,7 @@ def mean(data):
     return y, pullback
 
 
-@rrule(statistics.fmean, kind="scalar_real")
+@rrule(statistics.fmean, kind="scalar_real", linear=("data",))
 def fmean(data, weights=None):
     shapes = entry_shapes(data)
     y = statistics.fmean(data) if weights is None else statistics.fmean(data, weights)

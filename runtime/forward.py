@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.shapes import broadcast, dtype_of, shape
-from adcompiler.runtime.walk import is_array
+from adcompiler.runtime.walk import entries, is_array, part, replaced
 
 
 def match(dot: Any, y: Any) -> Any:
@@ -16,3 +16,14 @@ def match(dot: Any, y: Any) -> Any:
     if not is_array(y) or not is_array(dot) or dtype_of(dot).itemsize <= y.dtype.itemsize:
         return dot
     return dot.astype(np.result_type(y.dtype, "c8") if dot.dtype.kind == "c" else y.dtype)
+
+
+def filled(dot: Any, x: Any) -> Any:
+    """The tangent `dot` of `x` with zeros for every None; what is no number (an axis, a text) stays as it is."""
+    if isinstance(x, (tuple, list, dict)):
+        return replaced(x, {name: filled(part(dot, name), child) for name, child in (entries(x) or {}).items()})
+    if dot is not None:
+        return dot
+    if isinstance(x, np.ndarray) or (is_array(x) and not isinstance(x, np.generic)):
+        return np.zeros_like(x)
+    return type(x)(0) if isinstance(x, (bool, int, float, complex, np.generic)) else x
