@@ -64,7 +64,7 @@ def both(a, b):
 
 def is_single(call):
     values = (*call.parameters.values(), call.y)
-    return any(is_array(leaf) and leaf.dtype.itemsize < 8 for value in values for leaf in leaves(value))
+    return any(is_array(leaf) and np.finfo(leaf.dtype).bits < 64 for value in values for leaf in leaves(value))
 
 
 def called(one):
