@@ -42,6 +42,7 @@ CASES = [
     *(case(f, complex_normal(2, 3)) for f in (shapes.conj, shapes.real, arrays.as_array, products.adjoint)),
     *(case(layout.cast_bar, normal(3), np.dtype(d)) for d in (float, complex)),
     case(arrays.moved_to, np.zeros(1), normal(2)),
+    case(arrays.moved_home, normal(2), np),
     *(case(scatter, normal(3), PLACES, (4,)), case(scatter, normal(2), slice(1, 3), (4,))),
     *(case(scatter, normal(3), (PLACES, PLACES), (3, 3)), case(scatter, 1.5, (0, 1), (2, 2))),
     *(
