@@ -121,7 +121,7 @@ def _only_active(y: Any) -> Any:
         return None
     children = entries(y)
     if children is None:
-        return y
+        return y.copy() if is_array(y) else y  # the pullback may keep the value itself
     found = {key: _only_active(child) for key, child in children.items()}
     return replaced(y, found) if isinstance(y, (tuple, list)) else found
 

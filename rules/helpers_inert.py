@@ -21,6 +21,7 @@ from adcompiler.runtime import (
     pointwise,
     reduction,
     repeating,
+    samples,
     selection,
     sequences,
     shapes,
@@ -67,4 +68,11 @@ non_differentiable(fourier._steps, fourier._given, fourier._same_axis, kind="oth
 non_differentiable(fourier._weights, kind="array")
 non_differentiable(contraction.einsum_terms, contraction._loops, contraction._named, kind="other")
 non_differentiable(matrices._taken, matrices.solved_axes, padding._parts, kind="other")
-non_differentiable(stencils._window, stencils.extension, stencils.widths_of, stencils.origins_along, kind="other")
+non_differentiable(
+    stencils._window,
+    stencils.extension,
+    stencils.widths_of,
+    stencils.origins_along,
+    samples._romberg_weights,
+    kind="other",
+)

@@ -141,6 +141,17 @@ def moved_to_(like, x):
     return y, pullback
 
 
+@rrule(moved_home, result="same", flat=("home",))
+def moved_home_(c, home):
+    y = moved_home(c, home)
+    before = home_of(c)
+
+    def pullback(y_bar):
+        return moved_home(y_bar, before), None
+
+    return y, pullback
+
+
 # Reading and writing at an index
 
 

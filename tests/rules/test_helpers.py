@@ -9,6 +9,7 @@ from adcompiler.runtime import (
     arrays,
     calling,
     elementary,
+    elliptic,
     fourier,
     guarded,
     layout,
@@ -41,6 +42,7 @@ CASES = [
     *(case(f, complex_normal(2, 3)) for f in (shapes.conj, shapes.real, arrays.as_array, products.adjoint)),
     *(case(layout.cast_bar, normal(3), np.dtype(d)) for d in (float, complex)),
     case(arrays.moved_to, np.zeros(1), normal(2)),
+    case(arrays.moved_home, normal(2), np),
     *(case(scatter, normal(3), PLACES, (4,)), case(scatter, normal(2), slice(1, 3), (4,))),
     *(case(scatter, normal(3), (PLACES, PLACES), (3, 3)), case(scatter, 1.5, (0, 1), (2, 2))),
     *(
@@ -61,7 +63,10 @@ CASES = [
     *(case(guarded.one_less_square, normal(3)), case(guarded.sign, nonzero(3))),
     case(guarded.length, nonzero(3), nonzero(3), real_only=True),
     *(case(f, normal(2, 3), MASK) for f in (guarded.masked, guarded.masked_out)),
-    *(case(guarded.take_share, normal(3), s, wrt="c") for s in (MASK, np.array([0.5, 1.0, 0.0]), True, 0.5)),
+    *(
+        case(guarded.take_share, normal(3), s, wrt="c", real_only=True)
+        for s in (MASK, np.array([0.5, 1.0, 0.0]), True, 0.5)
+    ),
     case(guarded.nan_to_num_bar, normal(3), np.array([1.0, np.nan, 2.0]), wrt="c"),
     *(case(guarded.integer_power, normal(3), n) for n in (1, 2, 5, 20)),
     *(
@@ -89,7 +94,7 @@ def test_rule(case):
 
 
 # Their second argument has to fit the first, or they take functions.
-BY_HAND = {layout.joined, reduction.share, calling.applied, quantiles._ranks}
+BY_HAND = {layout.joined, reduction.share, calling.applied, quantiles._ranks, elliptic.elliprc_slopes}
 
 
 def test_by_hand():
