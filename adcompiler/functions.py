@@ -60,9 +60,9 @@ class FunctionResolver(Resolver):
     def _closure(self, expr: ir.Call, closure: Closure) -> Resolved:
         """A call of a function with captured variables, which are passed as its first arguments."""
         if is_checkpointed(closure.owner):
-            (function,), kinds = self._captured(expr.func, closure)
+            (function,), of_it = self._captured(expr.func, closure)
             again = replace(expr, func=_RECOMPUTED, args=(function, *expr.args))
-            return self.known_call(again, recomputed, [*kinds, *self.kinds(self._operands(expr, expr.args))])
+            return self.known_call(again, recomputed, [*of_it, *self.kinds(self._operands(expr, expr.args))])
         called = expr.func.id if isinstance(expr.func, ir.Name) and closure.name == "lambda_" else closure.name
         try:
             outside = isinstance(closure.owner, types.FunctionType)

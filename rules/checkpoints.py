@@ -5,8 +5,8 @@ from adcompiler.runtime.checkpoints import Again, checkpoint, recomputed
 
 
 @rrule(recomputed, kind="unknown", accepts=(object,))
-def recomputed_rule(f, /, *args, config, apart, **kwargs):
-    call = Again(config.wanted, apart, f, args, kwargs)
+def recomputed_rule(f, /, *args, config, written_later, **kwargs):
+    call = Again(config.wanted, written_later, f, args, kwargs)
     y, call.value = call.value, None
 
     def pullback(y_bar):

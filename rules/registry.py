@@ -30,7 +30,7 @@ RULE_KINDS = frozenset(
 NON_DIFFERENTIABLE_KINDS = RULE_KINDS | {"filled", "filled_like", "text", "whole", "generator"}
 
 # Parameters that the caller of a rule fills in, not the user.
-RULE_OPTIONS = ("needs", "config", "apart")
+RULE_OPTIONS = ("needs", "config", "written_later")
 
 
 @dataclass(frozen=True, eq=False, repr=False)

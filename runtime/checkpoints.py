@@ -1,24 +1,24 @@
 """`checkpoint(f)`: of a call of `f` the arguments are kept and nothing else; the pullback computes it once more.
 
-    y = recomputed(f, x)                            _, saved = f_forward(x)
-                                                    x_bar = f_backward(saved, y_bar)
+y = recomputed(f, x)                            _, saved = f_forward(x)
+                                                x_bar = f_backward(saved, y_bar)
 """
 
 from __future__ import annotations
 
 import functools
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
-from adcompiler.runtime.dynamic import once, resolve_body
+from adcompiler.runtime.dynamic import call_again
 from adcompiler.runtime.errors import MutationError
 from adcompiler.runtime.frozen import as_called
 from adcompiler.runtime.randomness import Draws
 from adcompiler.runtime.tangents import unthunk
-from adcompiler.runtime.tracked import no_strict
 from adcompiler.runtime.walk import entries, is_array, is_constant
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -58,7 +58,7 @@ def bound_checkpoint(f: Callable[..., Any]) -> Any:
     return types.MethodType(recomputed, f)
 
 
-_CODE = checkpoint(recomputed).__code__  # type: ignore[attr-defined]
+_CODE = checkpoint(recomputed).__code__
 
 
 def is_checkpointed(f: Any) -> bool:
@@ -69,16 +69,16 @@ def is_checkpointed(f: Any) -> bool:
 class Again:
     """A call that the pullback makes once more: `value` is what it gave, and `pullback` the way back.
 
-    `apart` says that arrays may be written into by then, which are copied: those that it gets or has captured
+    `written_later` says that arrays may be written into by then, which are copied: those that it gets or has captured
     ("written"), or also those that it finds outside ("outside"), which it must not read.
     """
 
     def __init__(
-        self, wanted: tuple[bool, ...], apart: str | None, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+        self, wanted: tuple[bool, ...], written_later: str | None, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> None:
         self.wanted = wanted
-        self.outside = apart == "outside"
-        self.call = as_called((f, args, kwargs), arrays=apart is not None)
+        self.outside = written_later == "outside"
+        self.call = as_called((f, args, kwargs), arrays=written_later is not None)
         self.draws = Draws()
         with self.draws.watched(f, args, kwargs):
             self.value = f(*args, **kwargs)
@@ -86,26 +86,31 @@ class Again:
 
     def pullback(self, y_bar: Any) -> tuple[Any, ...]:
         """The cotangents of the function, of each argument and of each keyword."""
-        f, args, kwargs = as_called(self.call, arrays=False)  # what it rebinds or appends is not seen by the next call
-        found = once(resolve_body)(self.wanted, f, *args, **kwargs)
-        forward = (found.strict or no_strict) if self.outside else found.forward
+        call = as_called(self.call, arrays=False)  # what it rebinds or appends is not seen by the next one
         with self.draws.again():
-            value, saved = self._forward(forward, args, kwargs)
+            value, back = self._computed(*call)
+        if not _is_as_it_was(call, self.call, set()):
+            raise self._writes()
         self._check(value)
-        del value
-        return tuple(map(unthunk, found.backward((saved, saved := None)[0], (y_bar, y_bar := None)[0])))
+        del value, call
+        cts = (back, back := None)[0]((y_bar, y_bar := None)[0])
+        return tuple(map(unthunk, cts))
 
-    def _forward(self, forward: Any, args: Any, kwargs: Any) -> Any:
+    def _computed(self, f: Any, args: Any, kwargs: Any) -> Any:
+        f, defaults = _without_defaults(f, args, kwargs)
+        wanted = (*self.wanted, *(False for _ in defaults))
         try:
-            return forward(*args, **kwargs)
+            value, back = call_again(wanted, f, args, {**kwargs, **defaults}, self.outside)
+            return value, lambda y_bar: back(y_bar)[: len(self.wanted)]
         except MutationError as error:
-            if error.origin is not None:
-                raise
-            raise MutationError(
-                f"{self._name()}, a function under checkpoint, writes into what it is given or has captured\n"
-                "The pullback computes it once more, from what it was given.\n"
-                "Let it return a new array or container, or leave checkpoint away."
-            ) from None
+            raise error if error.origin is not None else self._writes() from None
+
+    def _writes(self) -> MutationError:
+        return MutationError(
+            f"{self._name()}, a function under checkpoint, writes into what it is given or has captured\n"
+            "The pullback computes it once more, from what it was given.\n"
+            "Let it return a new array or container, or leave checkpoint away."
+        )
 
     def _name(self) -> str:
         return str(getattr(self.call[0], "__name__", type(self.call[0]).__name__))
@@ -119,6 +124,20 @@ class Again:
                 "What it reads has changed meanwhile, or it draws random numbers from a source that is not known.\n"
                 "Pass what changes as an argument that nobody writes into, or leave checkpoint away."
             )
+
+
+def _without_defaults(f: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    """A closure as a function without defaults, and those that a call needs: closures are followed without them."""
+    if not isinstance(f, types.FunctionType) or not f.__closure__ or not (f.__kwdefaults__ or f.__defaults__):
+        return f, {}
+    signature = inspect.signature(f, follow_wrapped=False)
+    given = signature.bind(*args, **kwargs).arguments
+    left = [p for name, p in signature.parameters.items() if name not in given and p.default is not p.empty]
+    if any(p.kind is p.POSITIONAL_ONLY for p in left):
+        return f, {}
+    bare = types.FunctionType(f.__code__, f.__globals__, f.__name__, None, f.__closure__)
+    bare.__qualname__, bare.__module__ = f.__qualname__, f.__module__
+    return bare, {p.name: p.default for p in left}
 
 
 def _samples(value: Any) -> Any:
@@ -137,6 +156,19 @@ def _samples(value: Any) -> Any:
         yield value[tuple(reversed(steps))].copy()
     else:
         yield value
+
+
+def _is_as_it_was(value: Any, before: Any, seen: set[int]) -> bool:
+    """Whether the containers, objects and captured variables in a value hold what they did: the same arrays."""
+    if value is before or is_constant(before) or id(value) in seen:
+        return True
+    seen.add(id(value))
+    now, then = entries(value), entries(before)
+    if now is None or then is None:
+        return now is then
+    if now.keys() != then.keys():
+        return all(is_constant({**then, **now}[key]) for key in now.keys() ^ then.keys())
+    return all(_is_as_it_was(now[key], then[key], seen) for key in then)
 
 
 def _agree(a: Any, b: Any) -> bool:
