@@ -35,6 +35,7 @@ from adcompiler.runtime.project import materialize as materialize
 from adcompiler.runtime.release import ReleaseStats as ReleaseStats
 from adcompiler.runtime.release import release_mode as release_mode
 from adcompiler.runtime.release import release_stats as release_stats
+from adcompiler.runtime.revolve import checkpoint_loop as checkpoint_loop
 from adcompiler.runtime.tangents import NO_TANGENT as NO_TANGENT
 from adcompiler.runtime.tangents import NotImplementedTangent as NotImplementedTangent
 from adcompiler.runtime.tangents import Tangent as Tangent

@@ -17,7 +17,7 @@ import numpy as np
 from adcompiler.runtime.dynamic import call_again
 from adcompiler.runtime.errors import MutationError
 from adcompiler.runtime.frozen import as_called
-from adcompiler.runtime.randomness import Draws
+from adcompiler.runtime.randomness import States, generators, moved_on, replayed, states
 from adcompiler.runtime.tangents import unthunk
 from adcompiler.runtime.walk import entries, is_array, is_constant
 
@@ -66,35 +66,43 @@ def is_checkpointed(f: Any) -> bool:
     return isinstance(f, types.FunctionType) and f.__code__ is _CODE
 
 
-class Again:
-    """A call that the pullback makes once more: `value` is what it gave, and `pullback` the way back.
+class Call:
+    """A call that a pullback makes once more, with generators of random numbers as they were `before`.
 
-    `written_later` says that arrays may be written into by then, which are copied: those that it gets or has captured
-    ("written"), or also those that it finds outside ("outside"), which it must not read.
+    `outside` says that it must not read arrays from outside; `samples` are those of its value, if they are known.
     """
 
-    def __init__(
-        self, wanted: tuple[bool, ...], written_later: str | None, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
+    def __init__(self, wanted: tuple[bool, ...], outside: bool, f: Any, args: Any, kwargs: Any, before: States) -> None:
         self.wanted = wanted
-        self.outside = written_later == "outside"
-        self.call = as_called((f, args, kwargs), arrays=written_later is not None)
-        self.draws = Draws()
-        with self.draws.watched(f, args, kwargs):
-            self.value = f(*args, **kwargs)
-        self.samples = list(_samples(self.value))
+        self.outside = outside
+        self.call = f, args, kwargs
+        self.before = before
+        self.samples: list[Any] | None = None
 
-    def pullback(self, y_bar: Any) -> tuple[Any, ...]:
-        """The cotangents of the function, of each argument and of each keyword."""
+    def again(self) -> Any:
+        """The pullback of the call, which is made now; it gives a cotangent for `f` too, and is called once."""
         call = as_called(self.call, arrays=False)  # what it rebinds or appends is not seen by the next one
-        with self.draws.again():
+        with replayed(self.before):
             value, back = self._computed(*call)
         if not _is_as_it_was(call, self.call, set()):
             raise self._writes()
-        self._check(value)
-        del value, call
-        cts = (back, back := None)[0]((y_bar, y_bar := None)[0])
-        return tuple(map(unthunk, cts))
+        self.check(value)
+        return back
+
+    def pullback(self, y_bar: Any) -> tuple[Any, ...]:
+        """The cotangents of the function, of each argument and of each keyword."""
+        back: Any = self.again()
+        return tuple(map(unthunk, (back, back := None)[0]((y_bar, y_bar := None)[0])))
+
+    def check(self, value: Any) -> None:
+        """Raise if a value is not the one that the call has had before."""
+        again = list(samples_of(value)) if self.samples is not None else None
+        if not agree(again, self.samples):
+            raise MutationError(
+                f"{self._name()} gave another value when checkpoint computed it again\n"
+                "What it reads has changed meanwhile, or it draws random numbers from a source that is not known.\n"
+                "Pass what changes as an argument that nobody writes into, or leave checkpoint away."
+            )
 
     def _computed(self, f: Any, args: Any, kwargs: Any) -> Any:
         f, defaults = _without_defaults(f, args, kwargs)
@@ -115,15 +123,21 @@ class Again:
     def _name(self) -> str:
         return str(getattr(self.call[0], "__name__", type(self.call[0]).__name__))
 
-    def _check(self, value: Any) -> None:
-        """Raise if the second value is another one."""
-        again = list(_samples(value))
-        if len(again) != len(self.samples) or not all(map(_agree, again, self.samples)):
-            raise MutationError(
-                f"{self._name()} gave another value when checkpoint computed it again\n"
-                "What it reads has changed meanwhile, or it draws random numbers from a source that is not known.\n"
-                "Pass what changes as an argument that nobody writes into, or leave checkpoint away."
-            )
+
+def called(
+    wanted: tuple[bool, ...], written_later: str | None, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Call]:
+    """The value of a call, and what is kept of it.
+
+    `written_later` says that arrays may be written into by then, which are copied: those that it gets or has captured
+    ("written"), or also those that it finds outside ("outside"), which it must not read.
+    """
+    own, given, named = as_called((f, args, kwargs), arrays=written_later is not None)
+    call = Call(wanted, written_later == "outside", own, given, named, states(generators(f, args, kwargs)))
+    value = f(*args, **kwargs)
+    call.before = moved_on(call.before)
+    call.samples = list(samples_of(value))
+    return value, call
 
 
 def _without_defaults(f: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, Any]]:
@@ -140,14 +154,14 @@ def _without_defaults(f: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, An
     return bare, {p.name: p.default for p in left}
 
 
-def _samples(value: Any) -> Any:
+def samples_of(value: Any) -> Any:
     """Some elements of each array in a value, and its numbers."""
     if is_constant(value):
         return
     children = entries(value)
     if children is not None:
         for child in children.values():
-            yield from _samples(child)
+            yield from samples_of(child)
     elif is_array(value) and np.ndim(value):
         steps, room = [], _SAMPLES
         for length in reversed(value.shape):
@@ -171,6 +185,11 @@ def _is_as_it_was(value: Any, before: Any, seen: set[int]) -> bool:
     return all(_is_as_it_was(now[key], then[key], seen) for key in then)
 
 
+def agree(a: list[Any] | None, b: list[Any] | None) -> bool:
+    """Whether the samples of two values are the same; None if they are not known."""
+    return a is None or b is None or (len(a) == len(b) and all(map(_agree, a, b)))
+
+
 def _agree(a: Any, b: Any) -> bool:
     """Whether two samples are the same but for rounding."""
     if np.shape(a) != np.shape(b):
@@ -185,4 +204,4 @@ def _agree(a: Any, b: Any) -> bool:
     return bool(np.max(apart, initial=0.0) <= exact * np.max(finite, initial=0.0))
 
 
-__all__ = ["Again", "checkpoint", "is_checkpointed", "recomputed"]
+__all__ = ["Call", "agree", "called", "checkpoint", "is_checkpointed", "recomputed", "samples_of"]

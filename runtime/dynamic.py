@@ -382,6 +382,8 @@ def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool
 
 
 def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:
+    single_use = _once.get()
+
     def run(apart: str | None, *args: Any, **kwargs: Any) -> Any:
         for rule in rules[rules.index(first_that_takes(rules, args, kwargs)) :]:
             given = in_arrays(rule, key, _values(args, kwargs))
@@ -390,7 +392,7 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
                 bound = rule.signature.bind(*positional, **named)
             except TypeError as error:
                 raise refused_call(key, error) from None
-            options = options_of(rule, wanted, positional, named, resolve_value, apart)
+            options = options_of(rule, wanted, positional, named, resolve_value, apart, single_use)
             found = rule.function(*bound.args, **bound.kwargs, **options)
             if found is not NotImplemented:
                 y, pullback = value_and_pullback(rule, found)
