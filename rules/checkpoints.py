@@ -1,7 +1,9 @@
-"""The rules of functions and loops that are computed once more by the pullback."""
+"""The rules of functions and loops that are computed once more by the pullback, and of pullbacks of the user's own."""
 
-from adcompiler.rules.registry import rrule
+from adcompiler.rules.registry import non_differentiable, rrule
 from adcompiler.runtime.checkpoints import called, checkpoint, recomputed
+from adcompiler.runtime.custom import custom_pullback, with_pullback, with_pullback_rule
+from adcompiler.runtime.marks import Printed, is_differentiating
 from adcompiler.runtime.revolve import Steps, checkpoint_loop
 
 
@@ -22,6 +24,19 @@ def checkpoint_rule(f):
         return (y_bar.get("f"),)
 
     return checkpoint(f), pullback
+
+
+rrule(with_pullback, kind="unknown")(with_pullback_rule)
+non_differentiable(is_differentiating, kind="bool")
+non_differentiable(Printed, kind="other")
+
+
+@rrule(custom_pullback, kind="unknown", accepts=(object,))
+def custom_pullback_rule(f):
+    def pullback(y_bar):
+        return (y_bar.get("f"),)
+
+    return custom_pullback(f), pullback
 
 
 @rrule(checkpoint_loop, kind="unknown", accepts=(object,))

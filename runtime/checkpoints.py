@@ -6,7 +6,6 @@ y = recomputed(f, x)                            _, saved = f_forward(x)
 
 from __future__ import annotations
 
-import functools
 import inspect
 import types
 from collections.abc import Callable
@@ -17,9 +16,11 @@ import numpy as np
 from adcompiler.runtime.dynamic import call_again
 from adcompiler.runtime.errors import MutationError
 from adcompiler.runtime.frozen import as_called
+from adcompiler.runtime.marks import differentiating
 from adcompiler.runtime.randomness import States, generators, moved_on, replayed, states
 from adcompiler.runtime.tangents import unthunk
 from adcompiler.runtime.walk import entries, is_array, is_constant
+from adcompiler.runtime.wrapped import wrapping
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -38,32 +39,12 @@ def checkpoint(f: Function) -> Function:
     if not callable(f):
         raise TypeError(f"checkpoint() takes a function: checkpoint(f)(x), not checkpoint({f!r})")
 
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        return recomputed(f, *args, **kwargs)
-
-    functools.update_wrapper(checkpointed, f)
-    checkpointed.__dict__.pop("__adcompiler_variants__", None)
-    if checkpointed.__module__ == __name__ or not isinstance(f, types.FunctionType):
-        checkpointed.__module__ = "__main__"  # of what is compiled with its caller
-    return checkpointed  # type: ignore[return-value]
+    return wrapping(recomputed, f)  # type: ignore[no-any-return]
 
 
 def recomputed(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """`f(*args, **kwargs)`: what a checkpointed function calls, and what has the rule."""
     return f(*args, **kwargs)
-
-
-def bound_checkpoint(f: Callable[..., Any]) -> Any:
-    """What `checkpoint(f)` is in generated code: a method of `f`, whose cotangent is that of `f`."""
-    return types.MethodType(recomputed, f)
-
-
-_CODE = checkpoint(recomputed).__code__
-
-
-def is_checkpointed(f: Any) -> bool:
-    """Whether a function was made by `checkpoint`."""
-    return isinstance(f, types.FunctionType) and f.__code__ is _CODE
 
 
 class Call:
@@ -134,7 +115,8 @@ def called(
     """
     own, given, named = as_called((f, args, kwargs), arrays=written_later is not None)
     call = Call(wanted, written_later == "outside", own, given, named, states(generators(f, args, kwargs)))
-    value = f(*args, **kwargs)
+    with differentiating():
+        value = f(*args, **kwargs)
     call.before = moved_on(call.before)
     call.samples = list(samples_of(value))
     return value, call
@@ -204,4 +186,4 @@ def _agree(a: Any, b: Any) -> bool:
     return bool(np.max(apart, initial=0.0) <= exact * np.max(finite, initial=0.0))
 
 
-__all__ = ["Call", "agree", "called", "checkpoint", "is_checkpointed", "recomputed", "samples_of"]
+__all__ = ["Call", "agree", "called", "checkpoint", "recomputed", "samples_of"]

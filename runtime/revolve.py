@@ -13,6 +13,7 @@ from typing import Any
 
 from adcompiler.runtime.checkpoints import Call, samples_of
 from adcompiler.runtime.frozen import as_called
+from adcompiler.runtime.marks import differentiating
 from adcompiler.runtime.randomness import States, generators, moved_on, replayed, states
 from adcompiler.runtime.tangents import accumulate
 
@@ -84,7 +85,8 @@ class Steps:
             if i in keep and i:
                 self.snapshots[i] = Snapshot(as_called(state, arrays=False), states(self.sources))
                 self.samples[i] = list(samples_of(state))
-            state = self.original(i, state)
+            with differentiating():
+                state = self.original(i, state)
         self.original = None
         if self.n:
             self.samples[self.n] = list(samples_of(state))
@@ -120,7 +122,7 @@ class Steps:
     def _advanced(self, start: int, end: int, first: Snapshot) -> Snapshot:
         """The state before the step `end`, from that before `start`."""
         body, state = as_called((self.body, first.state), arrays=False)
-        with replayed(first.before):
+        with replayed(first.before), differentiating():
             for i in range(start, end):
                 state = body(i, state)
             return Snapshot(state, states(self.sources))
