@@ -35,12 +35,16 @@ from adcompiler.rules.registry import opt_out as opt_out
 from adcompiler.rules.registry import rrule as rrule
 from adcompiler.rules.registry import scalar_rule as scalar_rule
 from adcompiler.runtime.checkpoints import checkpoint as checkpoint
+from adcompiler.runtime.custom import custom_pullback as custom_pullback
 from adcompiler.runtime.marks import hook as hook
+from adcompiler.runtime.marks import is_differentiating as is_differentiating
+from adcompiler.runtime.marks import showgrad as showgrad
 from adcompiler.runtime.marks import stop_gradient as stop_gradient
 from adcompiler.runtime.project import materialize as materialize
 from adcompiler.runtime.release import ReleaseStats as ReleaseStats
 from adcompiler.runtime.release import release_mode as release_mode
 from adcompiler.runtime.release import release_stats as release_stats
+from adcompiler.runtime.revolve import checkpoint_loop as checkpoint_loop
 from adcompiler.runtime.tangents import NO_TANGENT as NO_TANGENT
 from adcompiler.runtime.tangents import NotImplementedTangent as NotImplementedTangent
 from adcompiler.runtime.tangents import Tangent as Tangent

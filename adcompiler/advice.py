@@ -88,8 +88,7 @@ def _recomputed(entry: Memory) -> str:
     block = math.isqrt(count - 1) + 1
     return (
         f"recompute it: the loop of line {loop.line} keeps this for each of {count} iterations. Put {block} iterations "
-        "at a time into a function with a rule that keeps its arguments only, and runs pullback() when it is needed "
-        "(README, Memory)"
+        "at a time into a function, and call it by checkpoint(f)(...), which keeps its arguments only (README, Memory)"
     )
 
 

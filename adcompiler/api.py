@@ -96,21 +96,23 @@ def _compile_call(
     over: bool = False,
     strict: bool = False,
     single_use: bool = False,
+    again: bool = False,
 ) -> Any:
     """For the runtime's dynamic calls: the value and a pullback with one cotangent per argument and keyword.
 
     `over`: arguments and value may be written into before the pullback runs. `strict`: arrays from outside must not be
-    read. `single_use`: the pullback is called once.
+    read. `single_use`: the pullback is called once. `again`: the caller sees what was written into the arguments.
     """
     store = store_of(function)
-    key = ("shared call" if shared else "call", wanted, tuple(kwargs), over, strict, single_use)
+    key = ("shared call" if shared else "call", wanted, tuple(kwargs), over, strict, single_use, again)
     variants = store.get(key)
     if variants is None:
         signature = signature_of(function)
         numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
         bound = signature.bind(*range(len(args)), **numbers).arguments
         on = frozenset(n for n, place in bound.items() if any(wanted[p] for p in places_of(place)))
-        finisher = functools.partial(shared_finisher if shared else call_finisher, bound, len(wanted), strict)
+        finish: Any = shared_finisher if shared else functools.partial(call_finisher, again)
+        finisher = functools.partial(finish, bound, len(wanted), strict)
         variants = store[key] = Variants(function, lambda *_: on, finisher, single_use, inner=True, over=over)
     return variants(*args, **kwargs)
 

@@ -67,7 +67,12 @@ class Copied:
 
 @dataclass(frozen=True, eq=False)
 class Hooked:
-    """`hook(fn, x)`: the second operand itself; what the first makes of its cotangent is that of the operand."""
+    """`hook(fn, x)`: the second operand itself; what the first makes of its cotangent is that of the operand.
+
+    `function` is what the user has called.
+    """
+
+    function: Any = None
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from adcompiler.dump import dump
 from adcompiler.errors import NoRuleError, SourceNotFoundError, refuse
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime.domain import unwrapped
-from adcompiler.runtime.marks import hook, stop_gradient
+from adcompiler.runtime.marks import hook, showgrad, stop_gradient
 from adcompiler.runtime.members import member
 from adcompiler.runtime.missing import without_rule
 from adcompiler.runtime.release import current
@@ -201,8 +201,12 @@ def _stop_gradient(x: Any) -> Any:
     return stop_gradient(x)
 
 
+def _showgrad(x: Any) -> Any:
+    return showgrad(x)
+
+
 # What means something where it is called has no derivative in its own text.
-_CALLED = {id(hook): _hook, id(stop_gradient): _stop_gradient}
+_CALLED = {id(hook): _hook, id(stop_gradient): _stop_gradient, id(showgrad): _showgrad}
 _PLAIN = (types.FunctionType, Differentiable)
 
 

@@ -212,11 +212,12 @@ def _consumed(function: Any) -> PullbackConsumedError:
 # --- calls at run time ------------------------------------------------------------------------------------
 
 
-def call_finisher(bound: dict[str, Any], count: int, strict: bool, compiled: Compiled) -> Finish:
+def call_finisher(again: bool, bound: dict[str, Any], count: int, strict: bool, compiled: Compiled) -> Finish:
     """The value and a pullback with one cotangent per argument; `bound` has their positions, parameter by parameter."""
     active, backward, plan = compiled.pair.active, compiled.alone[1], plan_of(compiled)
     _check_reads(compiled, strict)
-    if alias(compiled.spec).sure_writes or (compiled.pair.table and compiled.program.escaped):
+    unseen = compiled.pair.table and compiled.program.escaped and not again
+    if alias(compiled.spec).sure_writes or unseen:
         raise refuse(
             MutationError,
             *_writer(compiled.request.function),

@@ -26,6 +26,7 @@ from adcompiler.rules.forward import forward_rule, forward_rules, forward_signat
 from adcompiler.rules.registry import is_non_differentiable, key_name, lookup, rrule
 from adcompiler.runtime import pushed_calls
 from adcompiler.runtime.calling import applied
+from adcompiler.runtime.checkpoints import recomputed
 from adcompiler.runtime.domain import array_member, unwrapped
 from adcompiler.runtime.members import has_plain_fields, member
 from adcompiler.runtime.pushed_calls import push, push_method, unsupported
@@ -35,10 +36,12 @@ from adcompiler.runtime.pushed_rules import (
     by_partials,
     by_pullback,
     linearly,
+    looped,
     multilinearly,
     plainly,
 )
 from adcompiler.runtime.pushing import into, zeros_of
+from adcompiler.runtime.revolve import checkpoint_loop
 from adcompiler.runtime.release import OFF
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.ruling import first_that_takes
@@ -148,6 +151,13 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         return _pushed_again(f, args, dots)
     if f is applied:
         return _applied(args, dots)
+    if f is recomputed:
+        return _with_callee(find(args[0], args[1:], dots[1:], named, dots[0]), dots[0] is not None)
+    if f is checkpoint_loop:
+        names = ("body", "state", "n")
+        given = (*args, *(named[k] for k in names[len(args) :]))
+        moved = (*dots, None, None, None)[:2]
+        return find(looped, given[:3], (*moved, None), {}, None)
     if isinstance(f, Transformed):
         return _of_transformed(f, args, dots, named, own)  # type: ignore[no-any-return]
     if isinstance(f, types.FunctionType) and args and isinstance(args[0], Transformed) and f.__name__ == "__call__":
@@ -244,6 +254,11 @@ def _applied(args: Any, dots: Any) -> Found:
         lambda inputs: tuple(map(packed, map(_listed, inner.back(inputs)))),
         lambda of_args, of_dots: inner.given(flat(of_args), flat(of_dots)),
     )
+
+
+def _with_callee(found: Found, own: bool) -> Found:
+    """A call whose function is its first argument."""
+    return _with_first(found, own) if found.pair is not None else found
 
 
 def _padded(dots: Any, count: int) -> tuple[Any, ...]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import types
 from abc import abstractmethod
-from dataclasses import replace
 from typing import Any
 
 from adcompiler import ir
@@ -15,13 +14,12 @@ from adcompiler.errors import DifferentiationError, UnsupportedSyntaxError, loca
 from adcompiler.lattice import Closure, Kind, Known, Observed, Unknown
 from adcompiler.program import signature_of
 from adcompiler.resolve import Resolved, Resolver
-from adcompiler.runtime.checkpoints import is_checkpointed, recomputed
 from adcompiler.runtime.containers import cell_of
+from adcompiler.runtime.wrapped import is_wrapped
 from adcompiler.shapeclasses import canonical, foreign, renamed, shape_numbers
 from adcompiler.sharing import is_outside
 from adcompiler.spec import Root, Spec
 
-_RECOMPUTED = ir.Static(recomputed, "recomputed")
 _FEW_KINDS, _MOST_KINDS = 4, 8  # versions of one function
 
 
@@ -36,10 +34,9 @@ class FunctionResolver(Resolver):
         """A call of a function whose source is at hand, by a call or by what stands for one (an attribute)."""
         given, kwargs = (expr.args, expr.kwargs) if isinstance(expr, ir.Call) else ((), ())
         args = given if args is None else args
-        if is_checkpointed(function):
-            inner = cell_of(function, "f")
-            again = ir.Call(_RECOMPUTED, (ir.Static(inner, getattr(inner, "__name__", "f")), *args), kwargs)
-            return self.known_call(again, recomputed, self.kinds(self._operands(again, again.args)))
+        if is_wrapped(function):
+            target, inner = cell_of(function, "target"), cell_of(function, "f")
+            return self._relayed(target, ir.Static(inner, getattr(inner, "__name__", "f")), args, kwargs)
         try:
             bound = bind_call(signature_of(function), args, kwargs, self._expand, self._expand_dict)
         except BindError as error:
@@ -59,10 +56,9 @@ class FunctionResolver(Resolver):
 
     def _closure(self, expr: ir.Call, closure: Closure) -> Resolved:
         """A call of a function with captured variables, which are passed as its first arguments."""
-        if is_checkpointed(closure.owner):
-            (function,), own = self._captured(expr.func, closure)
-            again = replace(expr, func=_RECOMPUTED, args=(function, *expr.args))
-            return self.known_call(again, recomputed, [*own, *self.kinds(self._operands(expr, expr.args))])
+        if is_wrapped(closure.owner):
+            function = self._captured(expr.func, closure)[0][closure.captures.index("f")]
+            return self._relayed(cell_of(closure.owner, "target"), function, expr.args, expr.kwargs)
         called = expr.func.id if isinstance(expr.func, ir.Name) and closure.name == "lambda_" else closure.name
         try:
             outside = isinstance(closure.owner, types.FunctionType)
@@ -87,6 +83,11 @@ class FunctionResolver(Resolver):
         except DifferentiationError as error:
             return self.apply(expr, Missing(error), (*captured, *args), (*captured_kinds, *kinds), Unknown())
         return self._paired(expr, spec, (*captured, *args), (*captured_kinds, *kinds), len(captured))
+
+    def _relayed(self, target: Any, function: ir.Expr, args: tuple[ir.Expr, ...], kwargs: Any) -> Resolved:
+        """A call of a function with a rule that calls what it gets first."""
+        call = ir.Call(ir.Static(target, target.__name__), (function, *args), kwargs)
+        return self.known_call(call, target, self.kinds(self._operands(call, call.args)))
 
     def _captured(self, func: ir.Expr, closure: Closure) -> tuple[tuple[ir.Expr, ...], tuple[Kind, ...]]:
         """The captured variables of a local function: its owner's own names, or loads from its cells elsewhere."""

@@ -330,6 +330,12 @@ def value_can_be_active(value: Any, depth: int = 0) -> bool:
     return True
 
 
+def _captures_numbers(function: types.FunctionType) -> bool:
+    """Whether a function has captured an int: there may be another for each, as there is in a loop."""
+    cells = [c.cell_contents for c in function.__closure__ or () if not _is_empty(c)]
+    return any(type(v) is int or isinstance(v, np.integer) for v in cells)
+
+
 def is_inert(value: Any) -> bool:
     """Whether nothing in an observed value carries a derivative."""
     return not value_can_be_active(value)
@@ -367,7 +373,7 @@ def observe(value: Any, path: tuple[Any, ...]) -> Kind:
         return Int()
     if type(value) in (float, complex) or isinstance(value, np.floating | np.complexfloating):
         return Scalar(not isinstance(value, complex | np.complexfloating))
-    if isinstance(value, types.FunctionType) and value_can_be_active(value):
+    if isinstance(value, types.FunctionType) and (value_can_be_active(value) or _captures_numbers(value)):
         if value.__kwdefaults__ or not all(type(d) in (*_LITERALS, type(None)) for d in value.__defaults__ or ()):
             return Unknown()
         return Closure(value.__code__, value.__code__.co_freevars, value, value.__name__, path)

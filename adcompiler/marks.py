@@ -9,7 +9,9 @@ it is used; there is none of this use alone, so that there they are refused.
 
 from __future__ import annotations
 
+import ast
 import inspect
+import os
 import types
 from dataclasses import replace
 from typing import Any
@@ -23,12 +25,15 @@ from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError
 from adcompiler.lattice import Array, Closure, Instance, Known, Observed, Scalar, Unknown, is_plain, numeric
 from adcompiler.places import is_mutable
 from adcompiler.resolve import Resolved
-from adcompiler.runtime.checkpoints import bound_checkpoint, checkpoint, recomputed
+from adcompiler.runtime.checkpoints import checkpoint, recomputed
+from adcompiler.runtime.custom import custom_pullback, with_pullback
 from adcompiler.runtime.hooks import OF_ARRAY, OF_FUNCTION, OF_PLACE, Hook, check_by_value
-from adcompiler.runtime.marks import hook, stop_gradient
+from adcompiler.runtime.marks import Printed, hook, is_differentiating, showgrad, stop_gradient
+from adcompiler.runtime.wrapped import bound
 from adcompiler.streams import StreamResolver
 
-_BOUND = ir.Static(bound_checkpoint, "bound_checkpoint")
+_TARGETS: dict[Any, Any] = {checkpoint: recomputed, custom_pullback: with_pullback}
+_BOUND, _PRINTED = ir.Static(bound, "bound"), ir.Static(Printed, "Printed")
 _HOOK = ir.Static(Hook, "Hook")
 _CHECK = ir.Static(check_by_value, "check_by_value")
 _SIGNATURE = inspect.signature(hook)
@@ -39,15 +44,24 @@ class MarkResolver(StreamResolver):
 
     def marked(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
         """A call of a function that means something to the compiler; None for all others."""
-        if function is checkpoint and len(expr.args) == 1 and not expr.kwargs and not isinstance(expr.args[0], ir.Star):
-            bound = Instance(types.MethodType, ("__func__", "__self__"), (Known(recomputed), kinds[0]))
-            return self.apply(ir.Call(_BOUND, expr.args), Make(("__self__",)), expr.args, kinds, bound)
+        target = _TARGETS.get(function) if isinstance(function, types.FunctionType) else None
+        if target is not None and len(expr.args) == 1 and not expr.kwargs and not isinstance(expr.args[0], ir.Star):
+            kind: Any = Instance(types.MethodType, ("__func__", "__self__"), (Known(target), kinds[0]))
+            call = ir.Call(_BOUND, (ir.Static(target, target.__name__), *expr.args))
+            return self.apply(call, Make(("__self__",)), expr.args, kinds, kind)
+        if function is is_differentiating and not expr.args:
+            return ir.Const(True), Known(True)
+        if function is showgrad and len(expr.args) == 1 and not isinstance(expr.args[0], ir.Star):
+            origin = self.stmt.origin
+            place = f"{os.path.basename(origin.file)}:{origin.line}"
+            shown = self._made(ir.Call(_PRINTED, (ir.Const(_shown(origin)), ir.Const(place))))
+            return self._hooked(ir.Call(ir.Static(hook, "hook"), (shown, *expr.args)), showgrad)
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
             return self.apply(expr, InertCall("stop_gradient", "constant", passes=True), operands, kinds, kind)
         return self._hooked(expr) if function is hook else None
 
-    def _hooked(self, expr: ir.Call) -> Resolved:
+    def _hooked(self, expr: ir.Call, function: Any = hook) -> Resolved:
         try:
             bound = bind_call(_SIGNATURE, expr.args, expr.kwargs, self._expand, self._expand_dict)
         except BindError as error:
@@ -57,11 +71,25 @@ class MarkResolver(StreamResolver):
         kinds = self.kinds(bound.values())
         kind = kinds[1]
         if isinstance(kind, Closure):
-            refused = self.missing(UnsupportedSyntaxError, "hook() of a function", *OF_FUNCTION)
+            refused = self.missing(UnsupportedSyntaxError, f"{function.__name__}() of a function", *OF_FUNCTION)
             return self.apply(expr, refused, bound.values(), kinds, Unknown())
         if isinstance(kind, Observed):
             kind = replace(kind, holder=None)  # what is loaded from it is of this use
-        return self.apply(expr, Hooked(), bound.values(), kinds, kind)
+        return self.apply(expr, Hooked(function), bound.values(), kinds, kind)
+
+
+def _shown(origin: Any) -> str:
+    """What the user has written for the argument of `showgrad`; of several on a line the first that fits."""
+    text = origin.text[origin.column : origin.end_column]
+    for piece in (text, origin.text):
+        try:
+            tree = ast.parse(piece.strip().rstrip(":"))
+        except SyntaxError:
+            continue
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Call) and ast.unparse(node.func).split(".")[-1] == "showgrad" and node.args:
+                return ast.unparse(node.args[0])
+    return "x"
 
 
 class Marks(Dynamics):
@@ -78,7 +106,8 @@ class Marks(Dynamics):
         x = value.args[-1]
         if not isinstance(x, ir.Name) or x.id not in self.active:
             return None
-        checked = self._checked(stmt, hook if hooked else stop_gradient, x, value.kinds[-1])
+        function = value.callee.function if isinstance(value.callee, Hooked) else stop_gradient
+        checked = self._checked(stmt, function, x, value.kinds[-1])
         if not hooked:
             return ([*checked, stmt], [], state) if checked else None
         bar = self.take(stmt.target, state)
@@ -108,7 +137,7 @@ class Marks(Dynamics):
     def _checked(self, stmt: ir.Assign, function: Any, x: ir.Name, kind: Any) -> Code:
         """What the forward has to check where things are written into; refused if it is known already."""
         name = function.__name__
-        if function is hook and self.is_hot(stmt.target, after=True):
+        if function is not stop_gradient and self.is_hot(stmt.target, after=True):
             raise refuse(MutationError, f"{name}() of an array that is written into", stmt.origin, *OF_ARRAY)
         if not self.tracks or is_plain(kind):
             return []

@@ -23,12 +23,11 @@ from adcompiler.forward_api import jvp
 from adcompiler.forwardmode import Found, connect, filled, find, source_of
 from adcompiler.rules.forward import forward_rules
 from adcompiler.rules.registry import is_non_differentiable, lookup, rrule
-from adcompiler.runtime.checkpoints import _agree
-from adcompiler.runtime.checkpoints import _samples as samples
+from adcompiler.runtime.checkpoints import agree, samples_of
 from adcompiler.runtime.frozen import as_called
 from adcompiler.runtime.pushed_rules import by_gradient
 from adcompiler.runtime.pushing import completed, returned
-from adcompiler.runtime.randomness import Draws
+from adcompiler.runtime.randomness import generators, moved_on, replayed, states
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.tangents import accumulate
 from adcompiler.runtime.transformed import Transform
@@ -43,22 +42,22 @@ GRADIENTS = ("gradient", "value_and_grad")
 class Repeated:
     """A call of `f` as it was, of which the pullback computes the value and the tangent in a direction."""
 
-    def __init__(self, f: Any, args: Any, kwargs: Any, apart: str | None) -> None:
-        if apart == "outside":
+    def __init__(self, f: Any, args: Any, kwargs: Any, written_later: str | None) -> None:
+        if written_later == "outside":
             raise MutationError(
                 "a derivative is taken inside a function that writes into arrays from outside\n"
                 "The function is computed again in the pullback, where such arrays may hold something else.\n"
                 "Pass the arrays as arguments."
             )
-        self.call = as_called((f, args, kwargs), arrays=apart is not None)
-        self.draws = Draws()
+        self.call = as_called((f, args, kwargs), arrays=written_later is not None)
+        self.before = states(generators(f, args, kwargs))
         self.samples: list[Any] | None = None
 
     def watched(self, run: Callable[[], Any], value_of: Callable[[Any], Any]) -> Any:
         """What `run()` gives; `value_of` it is the value of the function."""
-        with self.draws.watched(*self.call):
-            found = run()
-        self.samples = list(samples(value_of(found)))
+        found = run()
+        self.before = moved_on(self.before)
+        self.samples = list(samples_of(value_of(found)))
         return found
 
     def pair(self, config: Any, dots: tuple[Any, ...]) -> tuple[Any, Any, Callable[[Any], Any]]:
@@ -69,9 +68,9 @@ class Repeated:
         f, args, kwargs = as_called(self.call, arrays=False)
         moved = [None if d is None else completed(d, v) for d, v in zip(dots, (*args, *kwargs.values()), strict=True)]
         found, first = found_for(f, args, tuple(moved), kwargs, None)
-        with self.draws.again():
+        with replayed(self.before):
             (y, y_dot), back = pulled_back(found, config)
-        if self.samples is not None and not same_samples(list(samples(y)), self.samples):
+        if not agree(list(samples_of(y)), self.samples):
             raise MutationError(
                 f"{getattr(f, '__name__', 'a function')} gave another value when it was computed again\n"
                 "What it reads has changed since its derivative was taken, or it draws random numbers from a source "
@@ -117,11 +116,11 @@ def _has_rule(f: Any) -> bool:
 
 
 @rrule(Transform.__call__, Transformed.__call__, TransformedMethod.__call__, TransformedRule.__call__, kind="unknown")
-def transformed_rule(self: Any, *args: Any, config: Any, apart: Any, **kwargs: Any) -> Any:
+def transformed_rule(self: Any, *args: Any, config: Any, written_later: Any, **kwargs: Any) -> Any:
     """What `gradient` and `value_and_grad` return, called in a function that is differentiated."""
     if self.kind not in GRADIENTS:
         raise _unsupported(self.kind)
-    call = Repeated(self.__wrapped__, args, kwargs, apart)
+    call = Repeated(self.__wrapped__, args, kwargs, written_later)
     with_value = value_and_grad(self.__wrapped__, self.argnums, self.has_aux)
     value, grads = call.watched(lambda: with_value(*args, **kwargs), lambda found: found[0])
     places = _places(self, args, kwargs)
@@ -169,9 +168,9 @@ class Pulled:
 
 
 @rrule(pullback, kind="unknown")
-def pullback_rule(f: Any, *args: Any, single_use: bool = False, config: Any, apart: Any, **kwargs: Any) -> Any:
+def pullback_rule(f: Any, *args: Any, single_use: bool = False, config: Any, written_later: Any, **kwargs: Any) -> Any:
     """`y, back = pullback(f, *args)`: the value as it is differentiated anyway, and a pullback with its own."""
-    call = Repeated(f, args, kwargs, apart)
+    call = Repeated(f, args, kwargs, written_later)
     y, own = config.rrule_via_ad(f, *args, **kwargs)
     _, back = call.watched(lambda: pullback(f, *args, single_use=single_use, **kwargs), lambda found: found[0])
 
@@ -267,11 +266,6 @@ def pushed_gradient(self: Any, args: Any, dots: Any, kwargs: Any, own: Any) -> F
 
 
 connect(pushed_gradient)
-
-
-def same_samples(again: list[Any], before: list[Any]) -> bool:
-    """Whether two values are the same but for rounding, by some of their elements."""
-    return len(again) == len(before) and all(map(_agree, again, before))
 
 
 def _unsupported(name: str) -> Exception:

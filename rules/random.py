@@ -5,6 +5,7 @@ respect to each, where `e` is the standard draw made of the same random numbers;
 """
 
 import inspect
+import random as python_random
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -176,6 +177,12 @@ non_differentiable(
     kind="unknown",
 )
 non_differentiable(np.random.Generator.bit_generator, kind="unknown")
+
+non_differentiable(
+    *present("random getrandbits randrange randint seed getstate setstate", python_random),
+    python_random.Random.random,
+    kind="number",
+)
 
 # Draws that jump, or move in no closed form
 

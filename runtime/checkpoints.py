@@ -6,20 +6,21 @@ y = recomputed(f, x)                            _, saved = f_forward(x)
 
 from __future__ import annotations
 
-import functools
+import inspect
 import types
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
-from adcompiler.runtime.dynamic import once, resolve_body
+from adcompiler.runtime.dynamic import call_again
 from adcompiler.runtime.errors import MutationError
 from adcompiler.runtime.frozen import as_called
-from adcompiler.runtime.randomness import Draws
+from adcompiler.runtime.marks import differentiating
+from adcompiler.runtime.randomness import States, generators, moved_on, replayed, states
 from adcompiler.runtime.tangents import unthunk
-from adcompiler.runtime.tracked import no_strict
 from adcompiler.runtime.walk import entries, is_array, is_constant
+from adcompiler.runtime.wrapped import wrapping
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -38,14 +39,7 @@ def checkpoint(f: Function) -> Function:
     if not callable(f):
         raise TypeError(f"checkpoint() takes a function: checkpoint(f)(x), not checkpoint({f!r})")
 
-    def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        return recomputed(f, *args, **kwargs)
-
-    functools.update_wrapper(checkpointed, f)
-    checkpointed.__dict__.pop("__adcompiler_variants__", None)
-    if checkpointed.__module__ == __name__ or not isinstance(f, types.FunctionType):
-        checkpointed.__module__ = "__main__"  # of what is compiled with its caller
-    return checkpointed  # type: ignore[return-value]
+    return wrapping(recomputed, f)  # type: ignore[no-any-return]
 
 
 def recomputed(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
@@ -53,82 +47,103 @@ def recomputed(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     return f(*args, **kwargs)
 
 
-def bound_checkpoint(f: Callable[..., Any]) -> Any:
-    """What `checkpoint(f)` is in generated code: a method of `f`, whose cotangent is that of `f`."""
-    return types.MethodType(recomputed, f)
+class Call:
+    """A call that a pullback makes once more, with generators of random numbers as they were `before`.
 
-
-_CODE = checkpoint(recomputed).__code__
-
-
-def is_checkpointed(f: Any) -> bool:
-    """Whether a function was made by `checkpoint`."""
-    return isinstance(f, types.FunctionType) and f.__code__ is _CODE
-
-
-class Again:
-    """A call that the pullback makes once more: `value` is what it gave, and `pullback` the way back.
-
-    `apart` says that arrays may be written into by then, which are copied: those that it gets or has captured
-    ("written"), or also those that it finds outside ("outside"), which it must not read.
+    `outside` says that it must not read arrays from outside; `samples` are those of its value, if they are known.
     """
 
-    def __init__(
-        self, wanted: tuple[bool, ...], apart: str | None, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
-    ) -> None:
+    def __init__(self, wanted: tuple[bool, ...], outside: bool, f: Any, args: Any, kwargs: Any, before: States) -> None:
         self.wanted = wanted
-        self.outside = apart == "outside"
-        self.call = as_called((f, args, kwargs), arrays=apart is not None)
-        self.draws = Draws()
-        with self.draws.watched(f, args, kwargs):
-            self.value = f(*args, **kwargs)
-        self.samples = list(_samples(self.value))
+        self.outside = outside
+        self.call = f, args, kwargs
+        self.before = before
+        self.samples: list[Any] | None = None
+
+    def again(self) -> Any:
+        """The pullback of the call, which is made now; it gives a cotangent for `f` too, and is called once."""
+        call = as_called(self.call, arrays=False)  # what it rebinds or appends is not seen by the next one
+        with replayed(self.before):
+            value, back = self._computed(*call)
+        if not _is_as_it_was(call, self.call, set()):
+            raise self._writes()
+        self.check(value)
+        return back
 
     def pullback(self, y_bar: Any) -> tuple[Any, ...]:
         """The cotangents of the function, of each argument and of each keyword."""
-        f, args, kwargs = as_called(self.call, arrays=False)  # what it rebinds or appends is not seen by the next call
-        found = once(resolve_body)(self.wanted, f, *args, **kwargs)
-        forward = (found.strict or no_strict) if self.outside else found.forward
-        with self.draws.again():
-            value, saved = self._forward(forward, args, kwargs)
-        self._check(value)
-        del value
-        return tuple(map(unthunk, found.backward((saved, saved := None)[0], (y_bar, y_bar := None)[0])))
+        back: Any = self.again()
+        return tuple(map(unthunk, (back, back := None)[0]((y_bar, y_bar := None)[0])))
 
-    def _forward(self, forward: Any, args: Any, kwargs: Any) -> Any:
-        try:
-            return forward(*args, **kwargs)
-        except MutationError as error:
-            if error.origin is not None:
-                raise
-            raise MutationError(
-                f"{self._name()}, a function under checkpoint, writes into what it is given or has captured\n"
-                "The pullback computes it once more, from what it was given.\n"
-                "Let it return a new array or container, or leave checkpoint away."
-            ) from None
-
-    def _name(self) -> str:
-        return str(getattr(self.call[0], "__name__", type(self.call[0]).__name__))
-
-    def _check(self, value: Any) -> None:
-        """Raise if the second value is another one."""
-        again = list(_samples(value))
-        if len(again) != len(self.samples) or not all(map(_agree, again, self.samples)):
+    def check(self, value: Any) -> None:
+        """Raise if a value is not the one that the call has had before."""
+        again = list(samples_of(value)) if self.samples is not None else None
+        if not agree(again, self.samples):
             raise MutationError(
                 f"{self._name()} gave another value when checkpoint computed it again\n"
                 "What it reads has changed meanwhile, or it draws random numbers from a source that is not known.\n"
                 "Pass what changes as an argument that nobody writes into, or leave checkpoint away."
             )
 
+    def _computed(self, f: Any, args: Any, kwargs: Any) -> Any:
+        f, defaults = _without_defaults(f, args, kwargs)
+        wanted = (*self.wanted, *(False for _ in defaults))
+        try:
+            value, back = call_again(wanted, f, args, {**kwargs, **defaults}, self.outside)
+            return value, lambda y_bar: back(y_bar)[: len(self.wanted)]
+        except MutationError as error:
+            raise error if error.origin is not None else self._writes() from None
 
-def _samples(value: Any) -> Any:
+    def _writes(self) -> MutationError:
+        return MutationError(
+            f"{self._name()}, a function under checkpoint, writes into what it is given or has captured\n"
+            "The pullback computes it once more, from what it was given.\n"
+            "Let it return a new array or container, or leave checkpoint away."
+        )
+
+    def _name(self) -> str:
+        return str(getattr(self.call[0], "__name__", type(self.call[0]).__name__))
+
+
+def called(
+    wanted: tuple[bool, ...], written_later: str | None, f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Call]:
+    """The value of a call, and what is kept of it.
+
+    `written_later` says that arrays may be written into by then, which are copied: those that it gets or has captured
+    ("written"), or also those that it finds outside ("outside"), which it must not read.
+    """
+    own, given, named = as_called((f, args, kwargs), arrays=written_later is not None)
+    call = Call(wanted, written_later == "outside", own, given, named, states(generators(f, args, kwargs)))
+    with differentiating():
+        value = f(*args, **kwargs)
+    call.before = moved_on(call.before)
+    call.samples = list(samples_of(value))
+    return value, call
+
+
+def _without_defaults(f: Any, args: Any, kwargs: Any) -> tuple[Any, dict[str, Any]]:
+    """A closure as a function without defaults, and those that a call needs: closures are followed without them."""
+    if not isinstance(f, types.FunctionType) or not f.__closure__ or not (f.__kwdefaults__ or f.__defaults__):
+        return f, {}
+    signature = inspect.signature(f, follow_wrapped=False)
+    given = signature.bind(*args, **kwargs).arguments
+    left = [p for name, p in signature.parameters.items() if name not in given and p.default is not p.empty]
+    if any(p.kind is p.POSITIONAL_ONLY for p in left):
+        return f, {}
+    bare = types.FunctionType(f.__code__, f.__globals__, f.__name__, None, f.__closure__)
+    bare.__qualname__, bare.__module__ = f.__qualname__, f.__module__
+    return bare, {p.name: p.default for p in left}
+
+
+def samples_of(value: Any) -> Any:
     """Some elements of each array in a value, and its numbers."""
     if is_constant(value):
         return
     children = entries(value)
     if children is not None:
         for child in children.values():
-            yield from _samples(child)
+            yield from samples_of(child)
     elif is_array(value) and np.ndim(value):
         steps, room = [], _SAMPLES
         for length in reversed(value.shape):
@@ -137,6 +152,24 @@ def _samples(value: Any) -> Any:
         yield value[tuple(reversed(steps))].copy()
     else:
         yield value
+
+
+def _is_as_it_was(value: Any, before: Any, seen: set[int]) -> bool:
+    """Whether the containers, objects and captured variables in a value hold what they did: the same arrays."""
+    if value is before or is_constant(before) or id(value) in seen:
+        return True
+    seen.add(id(value))
+    now, then = entries(value), entries(before)
+    if now is None or then is None:
+        return now is then
+    if now.keys() != then.keys():
+        return all(is_constant({**then, **now}[key]) for key in now.keys() ^ then.keys())
+    return all(_is_as_it_was(now[key], then[key], seen) for key in then)
+
+
+def agree(a: list[Any] | None, b: list[Any] | None) -> bool:
+    """Whether the samples of two values are the same; None if they are not known."""
+    return a is None or b is None or (len(a) == len(b) and all(map(_agree, a, b)))
 
 
 def _agree(a: Any, b: Any) -> bool:
@@ -153,4 +186,4 @@ def _agree(a: Any, b: Any) -> bool:
     return bool(np.max(apart, initial=0.0) <= exact * np.max(finite, initial=0.0))
 
 
-__all__ = ["Again", "checkpoint", "is_checkpointed", "recomputed"]
+__all__ = ["Call", "agree", "called", "checkpoint", "recomputed", "samples_of"]

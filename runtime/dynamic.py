@@ -166,16 +166,22 @@ def once(resolve: Callable[..., Resolved]) -> Callable[..., Resolved]:
     return resolved
 
 
-def resolve_body(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
-    """As `resolve_value`, where what is compiled belongs to the body of `f`: the next function made of it finds it."""
+def call_again(wanted: tuple[bool, ...], f: Any, args: Any, kwargs: Any, strict: bool) -> Any:
+    """The value of a call whose pullback runs once, and that pullback: of `f` itself, each argument and each keyword.
+
+    Nobody else has the containers and objects in the arguments. What is compiled belongs to the body of `f`: the next
+    function made of it finds it. `strict` says that it must not read arrays from outside.
+    """
     f = unwrapped(f)
-    if _is_declared(f) or (getattr(f, "__self__", None) is not None and _is_declared(getattr(f, "__func__", f))):
-        return resolve_value(wanted, f, *args, **kwargs)
-    for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
-        if mark:
-            _check_tangible(value)
-    found = _by_source(caller(f, bool(kwargs)), wanted, (f, *args), kwargs)
-    return without_owner(found, f)
+    if not _is_declared(f) and not (isinstance(f, types.MethodType) and _is_declared(f.__func__)):
+        for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
+            if mark:
+                _check_tangible(value)
+        function, how = caller(f, bool(kwargs)), {"single_use": True, "again": True, "over": strict, "strict": strict}
+        return _compile(function, wanted, (f, *args), kwargs, **how)
+    found = once(resolve_value)(wanted, f, *args, **kwargs)
+    y, saved = found.forward(*args, **kwargs)
+    return y, functools.partial(found.backward, saved)
 
 
 def _same(*args: Any) -> tuple[Any, ...]:
@@ -376,7 +382,9 @@ def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool
     return Resolved(forward, backward, apart=functools.partial(forward, apart=True))
 
 
-def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:  # noqa: C901
+def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:
+    single_use = _once.get()
+
     def run(apart: str | None, *args: Any, **kwargs: Any) -> Any:
         for rule in rules[rules.index(first_that_takes(rules, args, kwargs)) :]:
             given = in_arrays(rule, key, _values(args, kwargs))
@@ -385,7 +393,7 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
                 bound = rule.signature.bind(*positional, **named)
             except TypeError as error:
                 raise refused_call(key, error) from None
-            options = options_of(rule, wanted, positional, named, resolve_value, apart)
+            options = options_of(rule, wanted, positional, named, resolve_value, apart, single_use)
             found = rule.function(*bound.args, **bound.kwargs, **options)
             if found is not NotImplemented:
                 y, pullback = value_and_pullback(rule, found)
@@ -411,13 +419,19 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
             cts = unheld(cts, given)
         return tuple(map(listed, cts, lists))
 
+    found = _as_declared(rules, run, backward)
+    found.foreign = not all(is_domain(a) or is_plain_container(a) or a is None for a in (*args, *kwargs.values()))
+    return found
+
+
+def _as_declared(rules: Any, run: Callable[..., Any], backward: Callable[..., Any]) -> Resolved:
+    """A call by one of some rules; `run` is told first whether arrays are written into later, if they ask for that."""
     results = {rule.result for rule in rules}
     result = results.pop() if len(results) == 1 else None
     builtin = all(rule.builtin for rule in rules)
     found = Resolved(functools.partial(run, None), backward, ruled=True, builtin=builtin, result=result)
-    if all("apart" in rule.options for rule in rules):
+    if all("written_later" in rule.options for rule in rules):
         found.apart, found.strict = functools.partial(run, "written"), functools.partial(run, "outside")
-    found.foreign = not all(is_domain(a) or is_plain_container(a) or a is None for a in (*args, *kwargs.values()))
     return found
 
 

@@ -32,7 +32,8 @@ def frozen(value: Any, seen: Copies | None = None) -> Any:
     seen = Copies() if seen is None else seen
     if id(value) in seen:
         return seen[id(value)][0]
-    copy = _copied(value, seen)
+    stays = not seen.constants and is_place(value) and not _has_numbers(value, set())
+    copy = value if stays else _copied(value, seen)
     seen[id(value)] = copy, value  # the value is kept, so that its id is not used again
     return copy
 
@@ -45,14 +46,11 @@ def as_called(value: Any, arrays: bool) -> Any:
     return frozen(value, Copies(arrays, constants=False))
 
 
-def _copied(value: Any, seen: Copies) -> Any:  # noqa: C901  one case per kind of value
+def _copied(value: Any, seen: Copies) -> Any:
     cls = type(value)
-    if cls is np.ndarray and not seen.arrays:
-        return value
-    if not seen.constants and is_place(value) and not _has_numbers(value, set()):
-        return value
     if cls is np.ndarray:
-        return value.copy(order="K") if value.flags.writeable or value.base is not None else value
+        changes = seen.arrays and (value.flags.writeable or value.base is not None)
+        return value.copy(order="K") if changes else value
     if cls is FunctionType:
         return _function(value, seen) if value.__closure__ else value
     if cls is MethodType:

@@ -13,7 +13,7 @@ import numpy as np
 from adcompiler.runtime.arrays import home_of
 from adcompiler.runtime.errors import MutationError, TangentError, UnsupportedSyntaxError
 from adcompiler.runtime.held import hold
-from adcompiler.runtime.marks import hook, stop_gradient
+from adcompiler.runtime.marks import Printed, hook, showgrad, stop_gradient
 from adcompiler.runtime.members import is_named_tuple
 from adcompiler.runtime.project import detach, project
 from adcompiler.runtime.resolved import Resolved, plain
@@ -83,14 +83,16 @@ def _is_there(ct: Any) -> bool:
 
 def is_mark(f: Any) -> bool:
     """Whether a function gives its argument itself, and means something to the compiler."""
-    return f is hook or f is stop_gradient
+    return f is hook or f is stop_gradient or f is showgrad
 
 
 def resolve_mark(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Resolved:
-    """The derivative of a call of `hook` or `stop_gradient`, for the callable and each argument."""
+    """The derivative of a call of such a function, for the callable and each argument."""
     count = 1 + len(args) + len(kwargs)
     if f is stop_gradient:
         return plain(f, count)
+    if f is showgrad:
+        return Resolved(lambda x: (x, Hook(Printed("x"), x)), lambda made, y_bar: (None, made(y_bar)))
     at = 1 + (len(args) + list(kwargs).index("x") if "x" in kwargs else 1)
 
     def forward(*args: Any, **kwargs: Any) -> Any:

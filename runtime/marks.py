@@ -1,6 +1,9 @@
 """Functions that mean something to the compiler and nothing to Python: they give what they are given."""
 
-from collections.abc import Callable
+import contextlib
+import contextvars
+import os
+from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 T = TypeVar("T")
@@ -25,3 +28,44 @@ def hook(fn: Callable[[Any], Any], x: T) -> T:
     if not callable(fn):
         raise TypeError(f"hook() takes a function and then the value, and {type(fn).__name__!r} object is not callable")
     return x
+
+
+def showgrad(x: T) -> T:
+    """The value of `x`; when the pullback comes here it prints what you wrote for `x`, and the cotangent of this use.
+
+    It is a `hook` that prints, as in ``showgrad(a * b) at train.py:12: [1. 2.]``. A plain call prints nothing.
+    """
+    return x
+
+
+class Printed:
+    """The function of the hook behind `showgrad`: `text` is what was shown, `place` the file and the line."""
+
+    def __init__(self, text: str, place: str = "") -> None:
+        self.text = text
+        self.place = os.path.basename(place)
+
+    def __call__(self, g: Any) -> None:
+        print(f"showgrad({self.text}){f' at {self.place}' if self.place else ''}: {g}")
+
+
+_differentiating: contextvars.ContextVar[bool] = contextvars.ContextVar("differentiating", default=False)
+
+
+def is_differentiating() -> bool:
+    """Whether the function that asks runs as the forward of a derivative: False where it is called plainly.
+
+    In what is compiled it is the constant True. A function that gets nothing with a derivative and has captured no such
+    thing is called plainly there, too.
+    """
+    return _differentiating.get()
+
+
+@contextlib.contextmanager
+def differentiating() -> Iterator[None]:
+    """Around a plain call that belongs to a forward."""
+    token = _differentiating.set(True)
+    try:
+        yield
+    finally:
+        _differentiating.reset(token)

@@ -104,6 +104,13 @@ def by_gradient(transformed: Any, grads: Any, jvp: Any, count: Any, first: Any, 
     return pair
 
 
+def looped(body: Any, state: Any, n: Any) -> Any:
+    """A loop of `n` steps, as `checkpoint_loop` does them."""
+    for i in range(n):
+        state = body(i, state)
+    return state
+
+
 __all__ = [
     "by_attribute",
     "by_forward_rule",
@@ -111,6 +118,7 @@ __all__ = [
     "by_partials",
     "by_pullback",
     "linearly",
+    "looped",
     "multilinearly",
     "plainly",
 ]

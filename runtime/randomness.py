@@ -26,30 +26,35 @@ _GLOBAL: Any = np.random.normal.__self__  # type: ignore[attr-defined]  # the Ra
 _PYTHON: Any = random.random.__self__  # type: ignore[attr-defined]
 
 
-class Draws:
-    """What a call draws: the states before it of the generators that it has moved on; see `watched`."""
+States = list[tuple[Any, Any]]  # generators, each with a state
 
-    def __init__(self) -> None:
-        self.before: list[tuple[Any, Any]] = []
 
-    @contextlib.contextmanager
-    def watched(self, *reached: Any) -> Iterator[None]:
-        """Around the call; `reached` is all that it can reach."""
-        states = [(source, _state(source)) for source in (_GLOBAL, _PYTHON, *_sources(reached))]
+def generators(*reached: Any) -> list[Any]:
+    """The global generators, and those that can be reached from some values."""
+    return [_GLOBAL, _PYTHON, *_sources(reached)]
+
+
+def states(sources: list[Any]) -> States:
+    """The states of generators now."""
+    return [(source, _state(source)) for source in sources]
+
+
+def moved_on(before: States) -> States:
+    """Those of the states that are other ones by now."""
+    return [(source, state) for source, state in before if not _same(_state(source), state)]
+
+
+@contextlib.contextmanager
+def replayed(before: States) -> Iterator[None]:
+    """Around what is to draw the same numbers as it did at these states; afterwards nobody notices."""
+    now = states([source for source, _ in before])
+    for source, state in before:
+        _restore(source, state)
+    try:
         yield
-        self.before = [(source, state) for source, state in states if not _same(_state(source), state)]
-
-    @contextlib.contextmanager
-    def again(self) -> Iterator[None]:
-        """Around the same call later: it draws the same numbers, and nobody else notices."""
-        now = [(source, _state(source)) for source, _ in self.before]
-        for source, state in self.before:
+    finally:
+        for source, state in now:
             _restore(source, state)
-        try:
-            yield
-        finally:
-            for source, state in now:
-                _restore(source, state)
 
 
 def _state(source: Any) -> Any:
@@ -140,4 +145,4 @@ def _is_library(module: Any) -> bool:
     return (module or "builtins").split(".")[0] in _LIBRARIES
 
 
-__all__ = ["Draws"]
+__all__ = ["States", "generators", "moved_on", "replayed", "states"]

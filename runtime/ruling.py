@@ -77,14 +77,14 @@ def _binds(signature: inspect.Signature, args: Any, kwargs: Any) -> bool:
 
 
 def options_of(
-    rule: Any, wanted: Any, args: Any, kwargs: Any, resolve: Callable[..., Any], apart: str | None = None
+    rule: Any, wanted: Any, args: Any, kwargs: Any, resolve: Any, apart: str | None = None, once: bool = False
 ) -> dict[str, Any]:
     """What a rule asks for by keyword-only parameters; `resolve` finds the derivative of a call."""
-    options: dict[str, Any] = {"apart": apart} if "apart" in rule.options else {}
+    options: dict[str, Any] = {"written_later": apart} if "written_later" in rule.options else {}
     if "needs" in rule.options:
         options["needs"] = _needs(rule, wanted, args, kwargs)
     if "config" in rule.options:
-        options["config"] = Config(resolve, tuple(wanted))
+        options["config"] = Config(resolve, tuple(wanted), once)
     return options
 
 
