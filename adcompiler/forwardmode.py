@@ -41,9 +41,9 @@ from adcompiler.runtime.pushed_rules import (
     plainly,
 )
 from adcompiler.runtime.pushing import into, zeros_of
-from adcompiler.runtime.revolve import checkpoint_loop
 from adcompiler.runtime.release import OFF
 from adcompiler.runtime.resolved import caller
+from adcompiler.runtime.revolve import checkpoint_loop
 from adcompiler.runtime.ruling import first_that_takes
 from adcompiler.runtime.walk import is_array, is_constant
 from adcompiler.spec import Spec
