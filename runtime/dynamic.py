@@ -122,6 +122,8 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         key = getattr(type(owner), f.__name__, None)  # of an object that is written in C
         if _lookup(key, ()):
             return without_owner(_by_key(key, wanted, (owner, *args), kwargs), owner)
+    if isinstance(f, types.MethodType) and f.__name__ == "_replace" and is_named_tuple(type(owner)):
+        return without_owner(moving(_replaced, "s" if wanted[0] else "-", len(kwargs)), owner)
     if isinstance(f, types.MethodType):
         return without_owner(_by_key(f.__func__, wanted, (owner, *args), kwargs), owner)
     if not _lookup(f, ()) and not _is_inert(f):
@@ -138,6 +140,10 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
             return without_owner(_by_source(caller(f, bool(kwargs)), wanted, (f, *args), kwargs), f)
     inner = _by_key(f, wanted[1:], args, kwargs)
     return inner.given(_same, _without_function(inner), inner.source)
+
+
+def _replaced(value: Any, **fields: Any) -> Any:
+    return value._replace(**fields)
 
 
 def _without_function(inner: Resolved) -> Callable[[Any, Any], Any]:
