@@ -24,10 +24,11 @@ class RuleCall:
 
 @dataclass(frozen=True, eq=False)
 class PairCall:
-    """A function of the user's, compiled with the caller."""
+    """A function of the user's, compiled with the caller; `function` is it, if it is no local one."""
 
     spec: Any
     captured: int = 0
+    function: Any = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -44,6 +44,8 @@ def _jvp(f: Any, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[A
     pushed, arguments, active = find_jvp(function, wanted, args, {})
     values = dict(zip(inspect.signature(function, follow_wrapped=False).parameters, arguments, strict=True))
     seen: dict[int, Any] = {}
+    for name in wanted - set(active):
+        completed(by_name[name], values[name])  # what cannot have a tangent has been given one
     dots = [completed(by_name[n], values[n], seen) for n in active]
     y, y_dot = pushed(*arguments, *dots)
     return y, returned(y_dot, y)

@@ -18,6 +18,7 @@ from adcompiler.differentiable import Differentiable, Transformed, store_of
 from adcompiler.entry import Finish
 from adcompiler.errors import NoRuleError
 from adcompiler.forward_call import forward_call
+from adcompiler.lattice import can_be_active, is_scalar
 from adcompiler.module import Unit, load, units
 from adcompiler.pipeline import LOCK, Request, compiling, until_settled
 from adcompiler.program import Program
@@ -91,6 +92,10 @@ def _pushed(spec: Spec, mask: tuple[bool, ...]) -> Any:
 def _found(compiled: Any) -> Finish:
     """The entry gives the function and its arguments, for the caller to add the tangents."""
     active = compiled.pushed.active
+    compiled.forward.__adcompiler_reads__ = any(
+        guard.path[0].form == "global" and can_be_active(guard.kind) and not is_scalar(guard.kind)
+        for guard in compiled.program.guards.values()
+    )
     bound = {"jvp": compiled.forward, "active": active}
     return Finish(None, ("$found = $jvp, ({names},), $active", "return $found"), bound)
 
@@ -124,6 +129,7 @@ class Found:
     inputs: tuple[Any, ...] = ()
     back: Any = None
     given: Any = None
+    leads: str | None = None  # the function comes first among the arguments; under this name in its cotangent, if any
 
 
 _of_transformed: Any
@@ -152,7 +158,7 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     if f is applied:
         return _applied(args, dots)
     if f is recomputed:
-        return _with_callee(find(args[0], args[1:], dots[1:], named, dots[0]), dots[0] is not None)
+        return _with_first(find(args[0], args[1:], dots[1:], named, dots[0]))
     if f is checkpoint_loop:
         names = ("body", "state", "n")
         given = (*args, *(named[k] for k in names[len(args) :]))
@@ -161,7 +167,7 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     if isinstance(f, Transformed):
         return _of_transformed(f, args, dots, named, own)  # type: ignore[no-any-return]
     if isinstance(f, types.FunctionType) and args and isinstance(args[0], Transformed) and f.__name__ == "__call__":
-        return _with_first(_of_transformed(args[0], args[1:], dots[1:], named, dots[0]), dots[0] is not None)
+        return _with_first(_of_transformed(args[0], args[1:], dots[1:], named, dots[0]))  # type: ignore[no-any-return]
     if f in _IN_PLACE:
         return Found(_updated, (f, args, dots))
     if is_non_differentiable(f):
@@ -208,19 +214,27 @@ def _pushed_again(f: Any, args: Any, dots: Any) -> Found:
     if found.pair is None or found.given is None:
         raise _no_second(function)
     moved = _padded(of_operands, len(operands)), _padded(of_dots, len(own_dots))
-    if own is not None:
-        moved = (of_f, *moved[0]), (of_own, *moved[1])
+    if found.leads is not None:
+        moved = (_inside(found.leads, of_f), *moved[0]), (_inside(found.leads, of_own), *moved[1])
     return find(found.pair, found.inputs, found.given(*moved), {}, None)
 
 
-def _with_first(found: Found, own: bool) -> Found:
-    """The call of an object as that of a method, whose first argument is the object."""
+def _with_first(found: Found) -> Found:
+    """A call whose first argument is what is called: a method of an object, `recomputed(f, x)`."""
+    if found.pair is None or found.given is None:
+        return found
+    name = found.leads
 
     def back(inputs: Any) -> tuple[Any, Any]:
-        return tuple(bars if own else [None, *bars] for bars in map(_listed, found.back(inputs)))  # type: ignore[return-value]
+        bars, dot_bars = map(_listed, found.back(inputs))
+        if name is None:
+            return [None, *bars], [None, *dot_bars]
+        return [under(name, bars[0]), *bars[1:]], [under(name, dot_bars[0]), *dot_bars[1:]]
 
     def given(of_args: Any, of_dots: Any) -> Any:
-        return found.given(of_args if own else of_args[1:], of_dots if own else of_dots[1:])
+        if name is None:
+            return found.given(of_args[1:], of_dots[1:])
+        return found.given((_inside(name, of_args[0]), *of_args[1:]), (_inside(name, of_dots[0]), *of_dots[1:]))
 
     return Found(found.run, found.operands, found.pair, found.inputs, back, given)
 
@@ -230,35 +244,31 @@ def _applied(args: Any, dots: Any) -> Found:
     function, operands, options = args
     of_f, of_operands, of_options = dots
     count, names = len(operands), tuple(options)
-    own = of_f is not None
     moved = (*_padded(of_operands, count), *((of_options or {}).get(n) for n in names))
-    inner = find(function, tuple(operands), moved, dict(options), of_f)
+    inner = _with_first(find(function, tuple(operands), moved, dict(options), of_f))
     if inner.pair is None or inner.given is None:
         return inner
 
     def packed(bars: Any) -> tuple[Any, ...]:
-        f_bar, *rest = bars if own else (None, *bars)
-        rest += [None] * (count + len(names) - len(rest))
+        f_bar, *rest = filled(bars, 1 + count + len(names))
         return f_bar, tuple(rest[:count]), dict(zip(names, rest[count:], strict=True))
 
     def flat(dots: Any) -> tuple[Any, ...]:
         of_f, of_operands, of_options = dots
-        rest = (*_padded(of_operands, count), *((of_options or {}).get(n) for n in names))
-        return (of_f, *rest) if own else rest
+        return (of_f, *_padded(of_operands, count), *((of_options or {}).get(n) for n in names))
 
     return Found(
         inner.run,
         inner.operands,
         inner.pair,
         inner.inputs,
-        lambda inputs: tuple(map(packed, map(_listed, inner.back(inputs)))),
+        lambda inputs: tuple(map(packed, inner.back(inputs))),
         lambda of_args, of_dots: inner.given(flat(of_args), flat(of_dots)),
     )
 
 
-def _with_callee(found: Found, own: bool) -> Found:
-    """A call whose function is its first argument."""
-    return _with_first(found, own) if found.pair is not None else found
+def _inside(name: str, dot: Any) -> Any:
+    return dot.get(name) if name and dot is not None else dot
 
 
 def _padded(dots: Any, count: int) -> tuple[Any, ...]:
@@ -407,7 +417,7 @@ def source_of(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
         own = [None if not _any(bound[n], of_dots) else _placed(bound[n], of_dots) for n in active]
         return (*(by_name.get(n) for n in signature.parameters), *own)
 
-    return Found(jvp, operands, jvp, operands, back, given)
+    return Found(jvp, operands, jvp, operands, back, given, leads="" if captured else None)
 
 
 def _same(bars: Any) -> Any:
@@ -570,15 +580,19 @@ def _reversed(found: Found, f: Any, count: int, named: tuple[str, ...], own: Any
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         f_bar, *inputs = back(tuple(y_bar))
-        first = own is not None
+        first = found.leads is not None
         bars, dot_bars = (filled(each, first + count + len(named)) for each in found.back(inputs))
         own_bar = None
         if first:
-            f_bar, own_bar = bars.pop(0), dot_bars.pop(0)
+            f_bar, own_bar = (under(found.leads, each.pop(0)) for each in (bars, dot_bars))
         named_bar = dict(zip(named, bars[count:], strict=False)) if named else None
         return f_bar, tuple(bars[:count]), tuple(dot_bars), named_bar, own_bar
 
     return value, pullback
+
+
+def under(name: str | None, bar: Any) -> Any:
+    return {name: bar} if name and bar is not None else bar
 
 
 def _listed(bars: Any) -> list[Any]:
@@ -593,4 +607,4 @@ def filled(bars: Any, count: int) -> list[Any]:
 
 pushed_calls.connect(find)
 
-__all__ = ["Found", "compile_forward", "connect", "filled", "find", "find_jvp", "source_of"]
+__all__ = ["Found", "compile_forward", "connect", "filled", "find", "find_jvp", "source_of", "under"]

@@ -52,7 +52,7 @@ class FunctionResolver(Resolver):
             return self.apply(expr, Missing(error), args, kinds, Unknown())
         except RecursionError:
             return self._unbound(expr, function.__name__, "calls itself with ever new kinds", args)
-        return self._paired(expr, spec, args, kinds, 0)
+        return self._paired(expr, spec, args, kinds, 0, function)
 
     def _closure(self, expr: ir.Call, closure: Closure) -> Resolved:
         """A call of a function with captured variables, which are passed as its first arguments."""
@@ -127,11 +127,13 @@ class FunctionResolver(Resolver):
         kind = self._cell_kind(closure, name)
         return self.apply(expr, Load(name), expr.args[:1], kinds[:1], kind)
 
-    def _paired(self, expr: ir.Expr, spec: Spec, args: Any, kinds: Any, captured: int) -> Resolved:
+    def _paired(
+        self, expr: ir.Expr, spec: Spec, args: Any, kinds: Any, captured: int, function: Any = None
+    ) -> Resolved:
         """A call of a specialisation."""
         known = tuple(k or Unknown() for k in kinds)
         kind = spec.result and renamed(spec.result, shape_numbers(known), self.fresh)
-        return self.apply(expr, PairCall(spec, captured), args, kinds, kind)
+        return self.apply(expr, PairCall(spec, captured, function), args, kinds, kind)
 
     def _fitting(self, code: Any, kinds: tuple[Kind, ...]) -> tuple[Kind, ...]:
         """The kinds to compile a function for, so that there are few versions of it; refused if there are too many.

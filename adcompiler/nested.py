@@ -20,7 +20,7 @@ from adcompiler.api import gradient, pullback, value_and_grad
 from adcompiler.differentiable import Transformed, TransformedMethod, TransformedRule
 from adcompiler.errors import MutationError, UnsupportedSyntaxError
 from adcompiler.forward_api import jvp
-from adcompiler.forwardmode import Found, connect, filled, find, source_of
+from adcompiler.forwardmode import Found, connect, filled, find, source_of, under
 from adcompiler.rules.forward import forward_rules
 from adcompiler.rules.registry import is_non_differentiable, lookup, rrule
 from adcompiler.runtime.checkpoints import agree, samples_of
@@ -30,7 +30,7 @@ from adcompiler.runtime.pushing import completed, returned
 from adcompiler.runtime.randomness import generators, moved_on, replayed, states
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.tangents import accumulate
-from adcompiler.runtime.transformed import Transform
+from adcompiler.runtime.transformed import Holder, Transform
 from adcompiler.wanted import wanted_names
 
 GRADIENTS = ("gradient", "value_and_grad")
@@ -43,12 +43,7 @@ class Repeated:
     """A call of `f` as it was, of which the pullback computes the value and the tangent in a direction."""
 
     def __init__(self, f: Any, args: Any, kwargs: Any, written_later: str | None) -> None:
-        if written_later == "outside":
-            raise MutationError(
-                "a derivative is taken inside a function that writes into arrays from outside\n"
-                "The function is computed again in the pullback, where such arrays may hold something else.\n"
-                "Pass the arrays as arguments."
-            )
+        self.outside = written_later == "outside"  # arrays from outside may be written into by then
         self.call = as_called((f, args, kwargs), arrays=written_later is not None)
         self.before = states(generators(f, args, kwargs))
         self.samples: list[Any] | None = None
@@ -68,6 +63,12 @@ class Repeated:
         f, args, kwargs = as_called(self.call, arrays=False)
         moved = [None if d is None else completed(d, v) for d, v in zip(dots, (*args, *kwargs.values()), strict=True)]
         found, first = found_for(f, args, tuple(moved), kwargs, None)
+        if self.outside and getattr(found.pair, "__adcompiler_reads__", False):
+            raise MutationError(
+                "a derivative is taken of a function that reads an array from outside, where such are written into\n"
+                "The function is computed again in the pullback, where the array may hold something else.\n"
+                "Pass the array as an argument."
+            )
         with replayed(self.before):
             (y, y_dot), back = pulled_back(found, config)
         if not agree(list(samples_of(y)), self.samples):
@@ -81,7 +82,7 @@ class Repeated:
             f_bar, *inputs = back(bar)
             own = list(found.back(inputs)[0] or ())
             own += [None] * (first + len(args) + len(kwargs) - len(own))
-            return (own[0] if first else f_bar), own[first:]
+            return (under(found.leads, own[0]) if first else f_bar), own[first:]
 
         return y, y_dot, pullback
 
@@ -105,7 +106,8 @@ def found_for(f: Any, args: Any, dots: Any, kwargs: Any, f_dot: Any) -> tuple[Fo
     """
     if isinstance(f, types.FunctionType) and (f.__closure__ or f_dot is not None) and not _has_rule(f):
         return source_of(caller(f, bool(kwargs)), (f, *args), (f_dot, *dots), kwargs, None), 1
-    return find(f, args, dots, kwargs, f_dot), 0
+    found = find(f, args, dots, kwargs, f_dot)
+    return found, 0 if found.leads is None else 1
 
 
 def _has_rule(f: Any) -> bool:
@@ -154,7 +156,7 @@ def _places(transformed: Any, args: Any, kwargs: Any) -> list[int]:
 # --- pullbacks --------------------------------------------------------------------------------------------
 
 
-class Pulled:
+class Pulled(Holder):
     """The pullback of a function that is called where derivatives are taken of it, too."""
 
     def __init__(self, function: Any, args: Any, back: Callable[[Any], Any], call: Repeated) -> None:
@@ -162,6 +164,9 @@ class Pulled:
         self.args = args
         self.back = back
         self.call = call
+
+    def held(self) -> dict[str, Any]:
+        return {"function": self.function, "args": self.args}
 
     def __call__(self, ct: Any) -> Any:
         return self.back(ct)
@@ -215,7 +220,8 @@ def jvp_rule(f: Any, primals: Any, tangents: Any, *, config: Any) -> Any:
         f_bar, *inputs = back(tuple(bar) if y_dot is not None else (bar[0], None))
         count = first + len(primals)
         bars, dot_bars = (filled(each, count) for each in found.back(inputs))
-        return (bars[0] if first else f_bar), tuple(bars[first:]), tuple(dot_bars[first:])
+        f_bar = under(found.leads, bars[0]) if first else f_bar
+        return f_bar, tuple(bars[first:]), tuple(dot_bars[first:])
 
     y, y_dot = value
     return (y, returned(y_dot, y)), pull
@@ -249,20 +255,22 @@ _numbers = iter(range(1, 1 << 62))
 
 def pushed_gradient(self: Any, args: Any, dots: Any, kwargs: Any, own: Any) -> Found:
     """The call of what `gradient` returned, in forward mode: the gradient of the tangent."""
-    if self.kind not in GRADIENTS or kwargs or self.has_aux:
+    if self.kind not in GRADIENTS or kwargs:
         raise _unsupported(self.kind)
-    f_dot = None if own is None else own.get("function")
-    found, shift = found_for(self.__wrapped__, args, dots, {}, f_dot)
-    if shift == 0 and not isinstance(self.__wrapped__, types.FunctionType):
-        f = self.__wrapped__
-        found, shift = source_of(caller(f, False), (f, *args), (f_dot, *dots), {}, None), 1
-    places = tuple(p + shift for p in _places(self, args, kwargs))
-    if len(found.operands) - sum(d is not None for d in dots) - (f_dot is not None) != len(args) + shift:
-        raise _unsupported("gradient of a function with defaults or *args")
-    argnums = places if isinstance(self.argnums, tuple) else places[0]
-    grads = gradient(derivative_of(found.run), argnums)
-    pair = by_gradient(self, grads, found.run, len(args) + shift, shift, self.kind == "value_and_grad")
-    return Found(pair, found.operands, pair, found.operands, found.back, found.given)
+    f, f_dot = self.__wrapped__, None if own is None else own.get("function")
+    found = source_of(caller(f, False), (f, *args), (f_dot, *dots), {}, None)
+    transform = {"gradient": gradient, "value_and_grad": value_and_grad}[self.kind]
+    pair = by_gradient(
+        transform,
+        self._made[1][1:],
+        tuple(_places(self, args, {})),
+        not isinstance(self.argnums, tuple),
+        found.run,
+        gradient(derivative_of(found.run, getattr(f, "__qualname__", None)), 1),
+        self.kind == "value_and_grad",
+        self.has_aux,
+    )
+    return Found(pair, found.operands, pair, found.operands, found.back, found.given, leads="function")
 
 
 connect(pushed_gradient)

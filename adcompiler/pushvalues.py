@@ -33,6 +33,7 @@ from adcompiler.lattice import TupleOf, can_be_active, class_of
 from adcompiler.pushed import Pushed
 from adcompiler.pushrules import PushRules
 from adcompiler.pushstate import Code
+from adcompiler.rules.forward import forward_rules
 from adcompiler.runtime.pushed_calls import push, push_method, push_spread
 
 _PUSH = ir.Static(push, "push")
@@ -77,8 +78,8 @@ class PushValues(PushRules):
                 return plain, [], self.captured(captures)
             case ir.Apply(callee=RuleCall()):
                 return self.pushed_rule(value, result, origin)
-            case ir.Apply(callee=PairCall()):
-                return self.two(self.paired(value), result, origin)
+            case ir.Apply(callee=PairCall(function=function)):
+                return self.two(self.by_users_rule(value, function) or self.paired(value), result, origin)
             case ir.Apply(callee=Missing(error)):
                 raise error
             case ir.Apply(callee=Dynamic()):
@@ -173,13 +174,8 @@ class PushValues(PushRules):
     def captured(self, names: frozenset[str]) -> ir.Expr:
         """The tangent of a function: those of the variables that it captures."""
         kinds = self.spec.name_kinds
-        return ir.DictOf(
-            tuple(
-                (ir.Const(n), ir.Name(self.dots[n]) if n in self.active else self.zero(ir.Name(n), kinds.get(n)))
-                for n in sorted(names)
-                if n in self.active or (n in self.dots)
-            )
-        )
+        held = [n for n in sorted(names) if n in self.dots or can_be_active(kinds.get(n))]
+        return ir.DictOf(tuple((ir.Const(n), self.entry(ir.Name(n), kinds.get(n))) for n in held))
 
     # --- calls ------------------------------------------------------------------------------------------
 
@@ -193,6 +189,14 @@ class PushValues(PushRules):
         callee = self.callee_of(value)
         dots = [self.tangents(a) for a in value.args if self.is_active(a)]
         return ir.Call(ir.Static(callee, callee.name), (*value.args, *dots))
+
+    def by_users_rule(self, value: ir.Apply, function: Any) -> ir.Expr | None:
+        """A call of a function that has a forward rule and no reverse one; None for all others."""
+        rules = forward_rules(function) if function is not None else ()
+        if not rules:
+            return None
+        dots = ir.Seq("tuple", tuple(map(self.tangents, value.args)))
+        return ir.Call(ir.Static(rules[0], rules[0].__name__), (dots, *value.args))
 
     def dynamic(self, value: ir.Apply) -> ir.Expr:
         """A call that is found at run time."""

@@ -19,10 +19,11 @@ from adcompiler.runtime.arrays import is_device_class
 from adcompiler.runtime.containers import snapshot
 from adcompiler.runtime.shadows import in_memory, refer_if_told
 from adcompiler.runtime.tangents import Tangent, rebuild
+from adcompiler.runtime.transformed import Holder
 from adcompiler.runtime.walk import captured, fields
 
 LEAVES = frozenset({np.ndarray, float, complex, int, bool, str, bytes, type(None), np.float64, np.float32})
-_CALLABLES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type, np.ufunc)
+_CALLABLES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type, np.ufunc, Holder)
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made by Python code
 _MUTABLE = (list, dict, deque)
 
@@ -127,7 +128,7 @@ def _has_parts(value: Any) -> bool:
     cls = type(value)
     if cls in LEAVES:
         return False
-    return cls is list or cls is tuple or isinstance(value, tuple | types.FunctionType) or is_place(value)
+    return cls is list or cls is tuple or isinstance(value, tuple | types.FunctionType | Holder) or is_place(value)
 
 
 def _hold(value: Any, known: dict[int, Any], arrays: bool = False) -> Walk:
@@ -145,10 +146,11 @@ def _hold(value: Any, known: dict[int, Any], arrays: bool = False) -> Walk:
         for item in value:
             parts.append((yield _hold(item, known, arrays)) if arrays or _has_parts(item) else None)
         found = rebuild(value, parts) if any(part is not None for part in parts) else None
-    elif isinstance(value, types.FunctionType):
+    elif isinstance(value, types.FunctionType | Holder):
         named: dict[str, Any] = {}
         found = known[id(value)] = Captured(named)
-        yield _hold_parts(captured(value).items(), named, known, arrays)
+        parts_of = value.held() if isinstance(value, Holder) else captured(value)
+        yield _hold_parts(parts_of.items(), named, known, arrays)
         found = found if named else None
     else:
         found = known[id(value)] = Held(value, {}, len(value) if isinstance(value, _MUTABLE) else 0)

@@ -92,16 +92,29 @@ def by_attribute(name: Any) -> Any:
     return pair
 
 
-def by_gradient(transformed: Any, grads: Any, jvp: Any, count: Any, first: Any, with_value: Any) -> Any:
-    """Of a gradient: the gradient of the tangent; `grads` gives it from the arguments and their tangents."""
+def by_gradient(
+    transform: Any, options: Any, places: Any, single: Any, jvp: Any, grads: Any, with_value: Any, has_aux: Any
+) -> Any:
+    """Of the gradient of `f` at `args`: the gradient of the tangent, which `grads` gives for all arguments."""
 
-    def pair(*inputs: Any) -> Any:
-        y = transformed(*inputs[first:count])
+    def pair(f: Any, args: Any, *dots: Any) -> Any:
+        y = transform(f, *options)(*args)
+        found = grads(f, args, *dots)
+        y_dot = found[places[0]] if single else tuple(found[i] for i in places)
         if with_value:
-            return y, (jvp(*inputs)[1], grads(*inputs))
-        return y, grads(*inputs)
+            return y, (jvp(f, args, *dots)[1], y_dot)
+        return y, y_dot
 
-    return pair
+    if not has_aux:
+        return pair
+
+    def pair_with_aux(f: Any, args: Any, *dots: Any) -> Any:
+        y = transform(f, *options)(*args)
+        found = grads(f, args, *dots)
+        y_dot = found[places[0]] if single else tuple(found[i] for i in places)
+        return y, (jvp(f, args, *dots)[1], y_dot)
+
+    return pair_with_aux
 
 
 def looped(body: Any, state: Any, n: Any) -> Any:

@@ -50,6 +50,9 @@ class FrozenList(list[Any]):
             "Make the container here, or pass it as an argument."
         )
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return list, (list(self),)  # a copy is nobody else's
+
     append = extend = insert = pop = remove = clear = sort = reverse = _refuse
     __setitem__ = __delitem__ = __iadd__ = _refuse
 
@@ -58,6 +61,10 @@ class FrozenDict(dict[Any, Any]):
     """A dict of zeros that nothing may be put into."""
 
     _refuse = FrozenList._refuse
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return dict, (dict(self),)
+
     pop = popitem = clear = update = setdefault = _refuse
     __setitem__ = __delitem__ = __ior__ = _refuse
 

@@ -13,8 +13,7 @@ from adcompiler import jvp, pullback
 from adcompiler.vectors import inner, moved, random_like
 from tests.corpus import SAMPLES
 from tests.differences import assert_same
-from tests.test_corpus import expected, every_sample, tolerance
-
+from tests.test_corpus import every_sample, expected, tolerance
 
 
 def called_with(sample):
