@@ -77,7 +77,7 @@ def test_complex_numbers():
 def test_structures():
     """Tangents have the structure of what they belong to, in arguments and in results."""
     p = {"w": X, "b": (2.0, [V])}
-    y, y_dot = jvp(lambda p: {"s": p["w"] * p["b"][0], "t": (p["b"][1][0],)}, (p,), ({"w": V, "b": None},))
+    _, y_dot = jvp(lambda p: {"s": p["w"] * p["b"][0], "t": (p["b"][1][0],)}, (p,), ({"w": V, "b": None},))
     np.testing.assert_allclose(y_dot["s"], V * 2.0)
     np.testing.assert_allclose(y_dot["t"][0], 0.0)
     q, q_dot = jvp(lambda p: Pair(p.b * p.b, p.a), (Pair(1.0, 3.0),), (Pair(None, 2.0),))
@@ -160,7 +160,7 @@ def through_a_global(x):
 
 def test_a_global_container_is_refused():
     """What is put where others would find it without its tangent is refused with the user's line."""
-    with pytest.raises((MutationError, UnsupportedSyntaxError), match="outside|global") as caught:
+    with pytest.raises((MutationError, UnsupportedSyntaxError), match=r"outside|global") as caught:
         jvp(through_a_global, (2.0,), (1.0,))
     assert "test_jvp.py" in str(caught.value)
 

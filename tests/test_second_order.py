@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from adcompiler import (
-    DifferentiationError,
     MutationError,
     gradient,
     hvp,
@@ -146,7 +145,7 @@ def trained(w, xs):
     for x in xs:
 
         def loss(w):
-            return np.sum((w * x - 1.0) ** 2)
+            return np.sum((w * x - 1.0) ** 2)  # noqa: B023  it is called in the same turn
 
         w = w - 0.1 * gradient(loss)(w)
     return np.sum(w * w)
@@ -214,12 +213,9 @@ def rebound(x):
     return total + np.sum(f(x))
 
 
-def test_a_captured_variable_that_is_rebound_is_refused_or_right():
+def test_a_captured_variable_that_is_rebound():
     """Functions see the variables as they are when they are called."""
-    try:
-        check(rebound, X)
-    except DifferentiationError as error:
-        assert "test_second_order.py" in str(error)
+    check(rebound, X)
 
 
 RNG = np.random.default_rng(3)
@@ -250,14 +246,8 @@ def scaled(x):
 def test_what_changes_outside_is_noticed():
     """A function that reads something else when it is computed again is refused: no number of another function."""
     SCALE[0] = 2.0
-    try:
-        result = gradient(scaled)(X)
-    except MutationError as error:
-        assert "another value" in str(error) or "outside" in str(error)
-    except DifferentiationError:
-        pass
-    else:
-        np.testing.assert_allclose(result, 12.0 * X)
+    with pytest.raises(MutationError, match="another value"):
+        gradient(scaled)(X)
 
 
 def test_pullbacks_can_be_kept():
