@@ -13,8 +13,11 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from adcompiler.alias import alias
 from adcompiler.aliases import PLAIN
-from adcompiler.differentiable import Differentiable, Transformed, store_of
+from adcompiler.differentiable import Differentiable, store_of
 from adcompiler.entry import Finish
 from adcompiler.errors import NoRuleError
 from adcompiler.forward_call import forward_call
@@ -46,6 +49,7 @@ from adcompiler.runtime.release import OFF
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.revolve import checkpoint_loop
 from adcompiler.runtime.ruling import first_that_takes
+from adcompiler.runtime.transformed import Holder
 from adcompiler.runtime.walk import is_array, is_constant
 from adcompiler.spec import Spec
 from adcompiler.transpose import forward_by_transposition, transposed
@@ -96,6 +100,7 @@ def _found(compiled: Any) -> Finish:
         guard.path[0].form == "global" and can_be_active(guard.kind) and not is_scalar(guard.kind)
         for guard in compiled.program.guards.values()
     )
+    compiled.forward.__adcompiler_writes__ = bool(alias(compiled.spec).sure_writes)
     bound = {"jvp": compiled.forward, "active": active}
     return Finish(None, ("$found = $jvp, ({names},), $active", "return $found"), bound)
 
@@ -132,13 +137,15 @@ class Found:
     leads: str | None = None  # the function comes first among the arguments; under this name in its cotangent, if any
 
 
-_of_transformed: Any
+# What is found for transforms, by function, and for what they return, by class: `(f, args, dots, named, own) → Found`.
+_OF_FUNCTION: dict[Any, Any] = {}
+_OF_OBJECT: dict[type, Any] = {}
 
 
-def connect(of_transformed: Any) -> None:
-    """Tell what is found for the function that a transform returned."""
-    global _of_transformed
-    _of_transformed = of_transformed
+def connect(of_function: dict[Any, Any], of_object: dict[type, Any]) -> None:
+    """Tell what is found for the transforms, and for what they return."""
+    _OF_FUNCTION.update(of_function)
+    _OF_OBJECT.update(of_object)
 
 
 def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: C901  one case per kind of callable
@@ -154,7 +161,7 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         own = None
     f = unwrapped(f._function if isinstance(f, Differentiable) else f)
     if f is push or f is push_method:
-        return _pushed_again(f, args, dots)
+        return pushed_again(f, args, dots)
     if f is applied:
         return _applied(args, dots)
     if f is recomputed:
@@ -164,10 +171,13 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         given = (*args, *(named[k] for k in names[len(args) :]))
         moved = (*dots, None, None, None)[:2]
         return find(looped, given[:3], (*moved, None), {}, None)
-    if isinstance(f, Transformed):
-        return _of_transformed(f, args, dots, named, own)  # type: ignore[no-any-return]
-    if isinstance(f, types.FunctionType) and args and isinstance(args[0], Transformed) and f.__name__ == "__call__":
-        return _with_first(_of_transformed(args[0], args[1:], dots[1:], named, dots[0]))  # type: ignore[no-any-return]
+    special = _special(f)
+    if special is not None:
+        return special(f, args, dots, named, own)  # type: ignore[no-any-return]
+    if isinstance(f, types.FunctionType) and f.__name__ == "__call__" and args and isinstance(args[0], Holder):
+        return _with_first(_special(args[0])(args[0], args[1:], dots[1:], named, dots[0]))
+    if f in _IN_PLACE and not (is_array(args[0]) and not isinstance(args[0], np.generic)):
+        f = _IN_PLACE[f]
     if f in _IN_PLACE:
         return Found(_updated, (f, args, dots))
     if is_non_differentiable(f):
@@ -196,7 +206,14 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     )
 
 
-def _pushed_again(f: Any, args: Any, dots: Any) -> Found:
+def _special(f: Any) -> Any:
+    """What finds the call of a transform, or of what it has returned; None for all other functions."""
+    if isinstance(f, Holder):
+        return next((found for cls, found in _OF_OBJECT.items() if isinstance(f, cls)), None)
+    return _OF_FUNCTION.get(f) if isinstance(f, types.FunctionType) else None
+
+
+def pushed_again(f: Any, args: Any, dots: Any) -> Found:
     """A call in forward mode, in forward mode: of what computes the pair, the pair with its tangent."""
     if f is push_method:
         obj, name, obj_dot, rest, rest_dots, *named = args
@@ -607,4 +624,4 @@ def filled(bars: Any, count: int) -> list[Any]:
 
 pushed_calls.connect(find)
 
-__all__ = ["Found", "compile_forward", "connect", "filled", "find", "find_jvp", "source_of", "under"]
+__all__ = ["Found", "compile_forward", "connect", "filled", "find", "find_jvp", "pushed_again", "source_of", "under"]

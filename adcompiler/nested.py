@@ -20,12 +20,13 @@ from adcompiler.api import gradient, pullback, value_and_grad
 from adcompiler.differentiable import Transformed, TransformedMethod, TransformedRule
 from adcompiler.errors import MutationError, UnsupportedSyntaxError
 from adcompiler.forward_api import jvp
-from adcompiler.forwardmode import Found, connect, filled, find, source_of, under
+from adcompiler.forwardmode import Found, connect, filled, find, pushed_again, source_of, under
 from adcompiler.rules.forward import forward_rules
 from adcompiler.rules.registry import is_non_differentiable, lookup, rrule
 from adcompiler.runtime.checkpoints import agree, samples_of
 from adcompiler.runtime.frozen import as_called
-from adcompiler.runtime.pushed_rules import by_gradient
+from adcompiler.runtime.pushed_calls import push
+from adcompiler.runtime.pushed_rules import by_gradient, by_pulled, by_pulling
 from adcompiler.runtime.pushing import completed, returned
 from adcompiler.runtime.randomness import generators, moved_on, replayed, states
 from adcompiler.runtime.resolved import caller
@@ -43,6 +44,7 @@ class Repeated:
     """A call of `f` as it was, of which the pullback computes the value and the tangent in a direction."""
 
     def __init__(self, f: Any, args: Any, kwargs: Any, written_later: str | None) -> None:
+        self.copied = written_later is not None
         self.outside = written_later == "outside"  # arrays from outside may be written into by then
         self.call = as_called((f, args, kwargs), arrays=written_later is not None)
         self.before = states(generators(f, args, kwargs))
@@ -60,9 +62,11 @@ class Repeated:
 
         That gives the cotangents of `f`, and of the arguments and keywords.
         """
-        f, args, kwargs = as_called(self.call, arrays=False)
+        f, args, kwargs = as_called(self.call, arrays=self.copied)
         moved = [None if d is None else completed(d, v) for d, v in zip(dots, (*args, *kwargs.values()), strict=True)]
         found, first = found_for(f, args, tuple(moved), kwargs, None)
+        if not self.copied and getattr(found.pair, "__adcompiler_writes__", False):
+            raise _writes(f)
         if self.outside and getattr(found.pair, "__adcompiler_reads__", False):
             raise MutationError(
                 "a derivative is taken of a function that reads an array from outside, where such are written into\n"
@@ -172,7 +176,6 @@ class Pulled(Holder):
         return self.back(ct)
 
 
-@rrule(pullback, kind="unknown")
 def pullback_rule(f: Any, *args: Any, single_use: bool = False, config: Any, written_later: Any, **kwargs: Any) -> Any:
     """`y, back = pullback(f, *args)`: the value as it is differentiated anyway, and a pullback with its own."""
     call = Repeated(f, args, kwargs, written_later)
@@ -189,6 +192,13 @@ def pullback_rule(f: Any, *args: Any, single_use: bool = False, config: Any, wri
         return f_bar, tuple(bars[: len(args)]), None, dict(zip(kwargs, bars[len(args) :], strict=True))
 
     return (y, Pulled(f, args, back, call)), pull
+
+
+def pulled(f: Any, *args: Any) -> tuple[Any, Pulled]:
+    """`pullback(f, *args)`, of which derivatives can be taken."""
+    call = Repeated(f, args, {}, None)
+    y, back = call.watched(lambda: pullback(f, *args), lambda found: found[0])
+    return y, Pulled(f, args, back, call)
 
 
 @rrule(Pulled.__call__, kind="unknown")
@@ -260,6 +270,8 @@ def pushed_gradient(self: Any, args: Any, dots: Any, kwargs: Any, own: Any) -> F
     f, f_dot = self.__wrapped__, None if own is None else own.get("function")
     found = source_of(caller(f, False), (f, *args), (f_dot, *dots), {}, None)
     transform = {"gradient": gradient, "value_and_grad": value_and_grad}[self.kind]
+    if getattr(found.run, "__adcompiler_writes__", False):
+        raise _writes(f)
     pair = by_gradient(
         transform,
         self._made[1][1:],
@@ -273,7 +285,71 @@ def pushed_gradient(self: Any, args: Any, dots: Any, kwargs: Any, own: Any) -> F
     return Found(pair, found.operands, pair, found.operands, found.back, found.given, leads="function")
 
 
-connect(pushed_gradient)
+def pushed_jvp(_: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
+    """`jvp(f, primals, tangents)`, in forward mode."""
+    f, primals, tangents = args
+    given = tuple(None if t is None else completed(t, x) for t, x in zip(tangents, primals, strict=True))
+    return pushed_again(push, (f, tuple(primals), given), dots)
+
+
+def pushed_pullback(_: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
+    """`pullback(f, *args)`, in forward mode: the tangents of the value, and of what the pullback holds."""
+    if named:
+        raise _unsupported("pullback with keywords")
+    f, *rest = args
+    f_dot, *rest_dots = dots
+    pair = by_pulling(pulled, push)
+    inputs = f, tuple(rest), f_dot, tuple(rest_dots)
+
+    def back(bars: Any) -> tuple[Any, Any]:
+        f_bar, rest_bars, f_dot_bar, dot_bars = filled(bars, 4)
+        return [f_bar, *filled(rest_bars, len(rest))], [f_dot_bar, *filled(dot_bars, len(rest))]
+
+    def given(of_args: Any, of_dots: Any) -> Any:
+        return of_args[0], tuple(of_args[1:]), of_dots[0], tuple(of_dots[1:])
+
+    return Found(pair, inputs, pair, inputs, back, given)
+
+
+def pushed_pulled(self: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
+    """`back(ct)`, in forward mode: `back` of the tangent, and the pullback of the function in forward mode."""
+    (ct,), (ct_dot,) = args, dots
+    own = own or {}
+    moved = own.get("args") or (None,) * len(self.args)
+    found = source_of(
+        caller(self.function, False), (self.function, *self.args), (own.get("function"), *moved), {}, None
+    )
+    if getattr(found.run, "__adcompiler_writes__", False):
+        raise _writes(self.function)
+    pair = by_pulled(pulled, found.run)
+    inputs = (ct, ct_dot, *found.operands)
+
+    def back(bars: Any) -> tuple[Any, Any]:
+        ct_bar, ct_dot_bar, *rest = bars
+        (f_bar, *args_bar), (f_dot_bar, *dots_bar) = (filled(each, 1 + len(self.args)) for each in found.back(rest))
+        held = {"function": f_bar, "args": tuple(args_bar)}
+        return [held, ct_bar], [{"function": f_dot_bar, "args": tuple(dots_bar)}, ct_dot_bar]
+
+    def given(of_args: Any, of_dots: Any) -> Any:
+        inside = [
+            ((d or {}).get("function"), *((d or {}).get("args") or (None,) * len(self.args)))
+            for d in (of_args[0], of_dots[0])
+        ]
+        return (of_args[1], of_dots[1], *found.given(*inside))
+
+    return Found(pair, inputs, pair, inputs, back, given, leads="")
+
+
+rrule(pullback, pulled, kind="unknown")(pullback_rule)
+connect({jvp: pushed_jvp, pullback: pushed_pullback}, {Transformed: pushed_gradient, Pulled: pushed_pulled})
+
+
+def _writes(f: Any) -> MutationError:
+    return MutationError(
+        f"a derivative of {getattr(f, '__name__', 'a function')}, which writes into its arguments, is differentiated\n"
+        "It is computed again from what it was given, which is not there any more.\n"
+        "Let it write into a copy: x = x.copy()."
+    )
 
 
 def _unsupported(name: str) -> Exception:

@@ -32,6 +32,7 @@ from adcompiler.callees import (
     Over,
     PairCall,
     PlaceCall,
+    RuleCall,
     WriteCall,
     Zipped,
     in_place,
@@ -39,7 +40,7 @@ from adcompiler.callees import (
 )
 from adcompiler.definite import definite
 from adcompiler.gathers import gathered
-from adcompiler.lattice import can_be_active
+from adcompiler.lattice import Foreign, can_be_active
 from adcompiler.pushed import Pushed
 from adcompiler.pushstate import Code
 from adcompiler.pushwrites import PushWrites
@@ -124,8 +125,11 @@ class Pushforward(PushWrites):
                     return self.placed(stmt, value)
         if not self.is_active_value(value):
             return self.still(stmt)
-        if in_place(stmt) and stmt.target in self.dots:
-            return self.updated(stmt)
+        return self.updated(stmt) if in_place(stmt) and stmt.target in self.dots else self.computed(stmt)
+
+    def computed(self, stmt: ir.Assign) -> Code:
+        """An assignment of a new value."""
+        value = stmt.value
         named = any(n == stmt.target for n in ir.reads(value))
         result = self.names.fresh("t") if named and not isinstance(value, ir.Name) else stmt.target
         self.wanted_dot = self.dots.get(stmt.target)
@@ -155,6 +159,10 @@ class Pushforward(PushWrites):
         if not isinstance(value, ir.Apply):
             return isinstance(value, ir.Const)
         callee = value.callee
+        if isinstance(callee, RuleCall):
+            return callee.rule.result == "fresh"
+        if value.kinds and isinstance(value.kinds[0], Foreign):
+            return True  # what a generator of random numbers gives
         declared = getattr(callee, "declared", None) is not None and not getattr(callee, "passes", True)
         return declared or getattr(callee, "why", "") == "a container of no derivatives"
 

@@ -29,7 +29,7 @@ from adcompiler.callees import (
     Spread,
 )
 from adcompiler.hot import memory_of
-from adcompiler.lattice import TupleOf, can_be_active, class_of
+from adcompiler.lattice import TupleOf, can_be_active, class_of, numeric
 from adcompiler.pushed import Pushed
 from adcompiler.pushrules import PushRules
 from adcompiler.pushstate import Code
@@ -129,7 +129,8 @@ class PushValues(PushRules):
 
     def entry(self, arg: Any, kind: Any) -> ir.Expr:
         """An entry of a container: None for what never has a tangent."""
-        return self.tangent_of(arg, kind) if can_be_active(kind) or self.is_active(arg) else ir.Const(None)
+        moves = can_be_active(kind) or numeric(kind) is not None or self.is_active(arg)
+        return self.tangent_of(arg, kind) if moves else ir.Const(None)
 
     def made(self, names: tuple[str, ...], value: ir.Apply) -> ir.Expr:
         """A new object: of a named tuple the tangent is a tuple, else a dict of the fields' tangents."""

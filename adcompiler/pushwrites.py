@@ -10,12 +10,13 @@ np.sin(x, out=y)        y_dot[...] = np.cos(x) * x_dot
 from __future__ import annotations
 
 import operator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.callees import InertCall, Into, PlaceCall, WriteCall
+from adcompiler.callees import InertCall, Into, PlaceCall, RuleCall, WriteCall
 from adcompiler.pushstate import Code
 from adcompiler.pushvalues import PushValues
 from adcompiler.runtime.pushed_calls import pop_item_dot, remove_dot, sort_dot
@@ -74,6 +75,8 @@ class PushWrites(PushValues):
 
     def updated(self, stmt: ir.Assign) -> Code:
         """`x += v` of an array: its tangent stays the array that it is."""
+        if not (isinstance(stmt.value, ir.Apply) and isinstance(stmt.value.callee, RuleCall)):
+            return self.computed(replace(stmt, augmented=False))  # the operation that is called writes itself
         held = self.names.fresh("t")
         plain, before, tangent = self.pushed(stmt.value, held, stmt.origin, stmt.kind)
         needed = held in ir.reads(tangent) or any(held in ir.reads(e) for s in before for e in ir.expressions(s))

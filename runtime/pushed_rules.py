@@ -117,6 +117,29 @@ def by_gradient(
     return pair_with_aux
 
 
+def by_pulling(pulled: Any, push: Any) -> Any:
+    """Of `pullback(f, *args)`."""
+
+    def pair(f: Any, args: Any, f_dot: Any, dots: Any) -> Any:
+        y, back = pulled(f, *args)
+        _, y_dot = push(f, args, dots, None, f_dot)
+        return (y, back), (y_dot, {"function": f_dot, "args": dots})
+
+    return pair
+
+
+def by_pulled(pulled: Any, jvp: Any) -> Any:
+    """Of the call of a pullback."""
+
+    def pair(ct: Any, ct_dot: Any, f: Any, args: Any, *dots: Any) -> Any:
+        _, back = pulled(f, *args)
+        _, again = pulled(jvp, f, args, *dots)
+        bars = again((ct_dot, ct))
+        return back(ct), bars[1]
+
+    return pair
+
+
 def looped(body: Any, state: Any, n: Any) -> Any:
     """A loop of `n` steps, as `checkpoint_loop` does them."""
     for i in range(n):
@@ -130,6 +153,8 @@ __all__ = [
     "by_gradient",
     "by_partials",
     "by_pullback",
+    "by_pulled",
+    "by_pulling",
     "linearly",
     "looped",
     "multilinearly",

@@ -286,7 +286,7 @@ def own(tangent: Any) -> Any:
 
 def into(held: Any, new: Any) -> Any:
     """What `x += ...` leaves as the tangent of `x`: an array stays what it is, with the new numbers in it."""
-    if is_array(held) and is_array(new):
+    if is_array(held) and not isinstance(held, np.generic):
         held[...] = new
         return held
     return new
