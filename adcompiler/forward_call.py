@@ -235,7 +235,12 @@ def _keywords_of(key: Any) -> frozenset[str]:
         parameters = inspect.signature(key).parameters.values()
     except (TypeError, ValueError):
         return frozenset()
-    return frozenset(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    names = frozenset(p.name for p in parameters if p.kind in by_name)
+    return names | {_ANY} if any(p.kind is p.VAR_KEYWORD for p in parameters) else names
+
+
+_ANY = "**"  # stands for every name
 
 
 def unbound(
@@ -256,7 +261,7 @@ def unbound(
             count = len(positional) if seen else count
         elif p.kind is p.VAR_KEYWORD:
             keywords |= x if x is not None else dict.fromkeys(seen)
-        elif p.kind is p.KEYWORD_ONLY or (p.default is not p.empty and p.name in named):
+        elif p.kind is p.KEYWORD_ONLY or (p.default is not p.empty and (p.name in named or _ANY in named)):
             if seen is not p.default:
                 keywords[p.name] = x
         else:
