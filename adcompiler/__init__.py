@@ -8,6 +8,7 @@ if not (_package / "rules").is_dir():
     __path__.append(str(_package.parent))
 
 import adcompiler.rules  # noqa: F401  registers the built-in rules
+from adcompiler import nested as nested
 from adcompiler.api import differentiable as differentiable
 from adcompiler.api import gradient as gradient
 from adcompiler.api import pullback as pullback
@@ -20,6 +21,12 @@ from adcompiler.errors import PullbackConsumedError as PullbackConsumedError
 from adcompiler.errors import SourceNotFoundError as SourceNotFoundError
 from adcompiler.errors import TangentError as TangentError
 from adcompiler.errors import UnsupportedSyntaxError as UnsupportedSyntaxError
+from adcompiler.forward_api import jvp as jvp
+from adcompiler.hessians import diag_hessian as diag_hessian
+from adcompiler.hessians import hessian as hessian
+from adcompiler.hessians import hvp as hvp
+from adcompiler.jacobians import jacobian as jacobian
+from adcompiler.jacobians import value_and_jacobian as value_and_jacobian
 from adcompiler.memory import MemoryReport as MemoryReport
 from adcompiler.memory import memory_report as memory_report
 from adcompiler.rules.forward import frule as frule
@@ -27,6 +34,7 @@ from adcompiler.rules.registry import non_differentiable as non_differentiable
 from adcompiler.rules.registry import opt_out as opt_out
 from adcompiler.rules.registry import rrule as rrule
 from adcompiler.rules.registry import scalar_rule as scalar_rule
+from adcompiler.runtime.checkpoints import checkpoint as checkpoint
 from adcompiler.runtime.marks import hook as hook
 from adcompiler.runtime.marks import stop_gradient as stop_gradient
 from adcompiler.runtime.project import materialize as materialize

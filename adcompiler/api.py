@@ -7,28 +7,21 @@ with respect to what, `finish` what happens around the pair.  The run time compi
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 from collections.abc import Callable
 from typing import Any
 
-from adcompiler.differentiable import (
-    Differentiable,
-    Transformed,
-    TransformedMethod,
-    TransformedRule,
-    differentiable,
-    function_of,
-    store_of,
-)
+from adcompiler.differentiable import Differentiable, differentiable, function_of, store_of
 from adcompiler.finish import call_finisher, grad_finisher, pullback_finisher, shared_finisher
 from adcompiler.kept import kept_by, remembered
+from adcompiler.program import signature_of
 from adcompiler.ruled import ruled_gradient, ruled_pullback
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime import dynamic, tracked
 from adcompiler.runtime.ruling import places_of
+from adcompiler.transforms import Kind, transform
 from adcompiler.variants import Variants, shown
-from adcompiler.wanted import Argnums, check_nondiff, plan_gradient, plan_pullback, wanted_names, without_first
+from adcompiler.wanted import Argnums, plan_pullback
 
 
 def gradient(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
@@ -39,7 +32,8 @@ def gradient(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     ∂/∂re + i ∂/∂im.  An argument without influence gets zeros.  Raises NotScalarError, TangentError (an int was asked
     for), and other DifferentiationErrors for what cannot be differentiated.
     """
-    return _transform(f, argnums, "gradient", (gradient, (f, argnums)))
+    kind = Kind("gradient", functools.partial(grad_finisher, "gradient"), functools.partial(ruled_gradient, "gradient"))
+    return transform(f, argnums, kind, (gradient, (f, argnums)))
 
 
 def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
@@ -48,39 +42,9 @@ def value_and_grad(f: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = 
     With `has_aux`, `f` returns `(value, aux)` and the result is `((value, aux), gradient)`; `aux` gets no cotangent.
     `argnums`, shapes, dtypes and errors are those of `gradient`.
     """
-    return _transform(f, argnums, "aux" if has_aux else "value", (value_and_grad, (f, argnums, has_aux)))
-
-
-def _transform(f: Any, argnums: Any, mode: str, made: Any) -> Callable[..., Any]:
-    """The transformed function; `made` is the call of the public function that makes it again."""
-    function, options = function_of(f)
-    if not isinstance(argnums, int | str | tuple):
-        raise TypeError(
-            f"argnums is an int, a parameter name, or a tuple of these, not {argnums!r}; "
-            "the arguments go to the result: gradient(f)(x)"
-        )
-    name = {"gradient": "gradient", "value": "value_and_grad", "aux": "value_and_grad"}[mode]
-    name = f"{name}({getattr(f, '__name__', 'f')})"
-    if not isinstance(function, types.FunctionType):
-        return TransformedRule(ruled_gradient(function, argnums, mode, options), name, f, made)
-    store = store_of(f)
-    first = options.get("first", ())
-    key = (mode, argnums, len(first))
-    variants = store.get(key)
-    if variants is None:
-        names = wanted_names(without_first(inspect.signature(function, follow_wrapped=False), len(first)), argnums)
-        check_nondiff(names, options)
-        plan = functools.partial(plan_gradient, names)
-        single_use = options.get("single_use") is not False
-        finisher = functools.partial(grad_finisher, names, isinstance(argnums, tuple), mode)
-        places = {**options, "first": (None,) * len(first)}  # the function outlives the objects it was called on
-        ruled = functools.partial(_ruled, function, argnums, mode, places)
-        variants = store[key] = Variants(function, plan, finisher, single_use, ruled=ruled)
-    return TransformedMethod(variants, name, f, made, first) if first else Transformed(variants, name, f, made)
-
-
-def _ruled(function: Any, argnums: Any, mode: str, options: Any, /, *args: Any, **kwargs: Any) -> Any:
-    return ruled_gradient(function, argnums, mode, options)(*args, **kwargs)
+    mode = "aux" if has_aux else "value"
+    kind = Kind("value_and_grad", functools.partial(grad_finisher, mode), functools.partial(ruled_gradient, mode), mode)
+    return transform(f, argnums, kind, (value_and_grad, (f, argnums, has_aux)))
 
 
 def pullback(
@@ -105,7 +69,7 @@ def pullback(
         key = ("pullback", single_use, len(first))
         variants = store.get(key)
         if variants is None:
-            constant |= frozenset([*inspect.signature(function, follow_wrapped=False).parameters][: len(first)])
+            constant |= frozenset([*signature_of(function).parameters][: len(first)])
             plan = functools.partial(plan_pullback, constant)
             finisher = functools.partial(pullback_finisher, single_use)
             ruled = functools.partial(_ruled_pullback, function, constant)
@@ -142,7 +106,7 @@ def _compile_call(
     key = ("shared call" if shared else "call", wanted, tuple(kwargs), over, strict, single_use)
     variants = store.get(key)
     if variants is None:
-        signature = inspect.signature(function, follow_wrapped=False)
+        signature = signature_of(function)
         numbers = dict(zip(kwargs, range(len(args), len(args) + len(kwargs)), strict=True))
         bound = signature.bind(*range(len(args)), **numbers).arguments
         on = frozenset(n for n, place in bound.items() if any(wanted[p] for p in places_of(place)))

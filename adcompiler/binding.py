@@ -15,6 +15,10 @@ class BindError(Exception):
     """The call does not fit the signature, or cannot be bound before it runs."""
 
 
+class OpenCall(BindError):
+    """How many arguments there are, or which keywords, is not known before the call runs."""
+
+
 def bind_call(
     signature: inspect.Signature,
     args: Sequence[ir.Expr],
@@ -51,7 +55,7 @@ def _positional(args: Sequence[ir.Expr], expand: Callable[[ir.Star], list[ir.Exp
     for arg in args:
         items = expand(arg) if isinstance(arg, ir.Star) else [arg]
         if items is None:
-            raise BindError("unpacks a sequence of unknown length")
+            raise OpenCall("unpacks a sequence of unknown length")
         out.extend(items)
     return out
 
@@ -63,7 +67,7 @@ def _keywords(
     for name, value in kwargs:
         pairs = [(name, value)] if name is not None else expand_dict(value)
         if pairs is None:
-            raise BindError("unpacks a dict whose keys are not known")
+            raise OpenCall("unpacks a dict whose keys are not known")
         if any(key in out for key, _ in pairs):
             raise BindError("gives a keyword twice")
         out.update(pairs)

@@ -107,7 +107,8 @@ class Move:
     """An operation that only moves what containers hold; `function` is it as a function of its `operands`.
 
     `roles` says what becomes of each operand (see `runtime.moves`), `fresh` that the result is a new container, `view`
-    that Python's own would show what its operand holds later.
+    that Python's own would show what its operand holds later. `of_tangents` is the same operation on containers of
+    tangents, and `intended` says what would become of each operand if it had one.
     """
 
     function: Any
@@ -115,6 +116,8 @@ class Move:
     roles: str
     fresh: bool
     view: bool = False
+    of_tangents: Any = None
+    intended: str = ""
 
 
 @dataclass(frozen=True, eq=False)

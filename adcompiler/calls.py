@@ -10,14 +10,15 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.arraystores import before_out
-from adcompiler.callees import Dynamic, InertCall, Missing, RuleCall, Spread
-from adcompiler.decide import LIBRARIES, constructed, full_name, root_module
+from adcompiler.callees import Dynamic, InertCall, Make, Missing, RuleCall, Spread
+from adcompiler.decide import constructed, full_name, root_module
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
 from adcompiler.lattice import (
     Closure,
     DictOfKinds,
     Foreign,
     Inert,
+    Instance,
     Int,
     IntArray,
     Kind,
@@ -37,12 +38,15 @@ from adcompiler.marks import MarkResolver
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime.changes import WRITERS
-from adcompiler.runtime.domain import array_member, unwrapped
+from adcompiler.runtime.domain import array_member, foreign_module, unwrapped
 from adcompiler.runtime.missing import without_rule
+from adcompiler.runtime.transformed import Transform
 from adcompiler.runtime.writes import WRITES
 from adcompiler.sharing import overwrites
 from adcompiler.transfer import result_kind
 
+_TRANSFORMS = ("adcompiler.api", "adcompiler.jacobians", "adcompiler.hessians")
+NESTED = ("gradient", "value_and_grad", "jacobian", "value_and_jacobian", "hessian")
 _EFFECTS_ONLY = ("logging", "warnings", "time", "sys", "os", "io", "tqdm", "datetime", "json", "builtins")
 _FRAME_READERS = ("locals", "eval", "exec", "vars", "dir")
 
@@ -107,6 +111,8 @@ class CallResolver(MarkResolver):
         if any(isinstance(a, ir.Star) for a in expr.args) or any(k is None for k, _ in expr.kwargs):
             what = "* or ** in a call that is only known at run time"
             transform = self._transform(expr.func)
+            if transform is None and not isinstance(expr.func, ir.Attr):
+                return self.open_call(expr, expr.func, expr.args, expr.kwargs)
             callee: Any = self.missing(UnsupportedSyntaxError, what, "", "Write the arguments out.")
             if transform is not None:
                 callee = self._derivative(transform)
@@ -124,6 +130,15 @@ class CallResolver(MarkResolver):
                 if isinstance(kind, Known) and root_module(kind.value) == "adcompiler":
                     return getattr(kind.value, "__name__", None)
         return None
+
+    def _transformed(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
+        """`gradient(f)`: a function that holds `f`, or the call of one from outside; None for all other calls."""
+        if isinstance(function, Transform):
+            return self._dynamic(expr, kinds, pure=True)
+        if getattr(function, "__module__", None) not in _TRANSFORMS or function.__name__ not in NESTED or not expr.args:
+            return None
+        kind = Instance(Transform, ("function",), (kinds[0],))
+        return self.apply(expr, Make(("function",)), expr.args[:1], kinds[:1], kind)
 
     def _derivative(self, name: str) -> Missing:
         """The refusal of a derivative inside what is differentiated."""
@@ -244,6 +259,8 @@ class CallResolver(MarkResolver):
             return self._keyed(expr, function, expr.args, kinds, name)
         found = (
             self.marked(expr, function, kinds)
+            or self._transformed(expr, function, kinds)
+            or self.captured_variable(expr, function, kinds)
             or self._asked(expr, function, kinds)
             or self.text_function(expr, function, kinds)
             or self.on_places(expr, function, kinds)
@@ -279,7 +296,7 @@ class CallResolver(MarkResolver):
             callee = self.missing(NoRuleError, f"{full_name(key, name)} is not differentiated", why, advice)
             return self.apply(expr, callee, operands, kinds, Unknown())
         module = root_module(key)
-        if isinstance(key, types.FunctionType) and module not in LIBRARIES:
+        if isinstance(key, types.FunctionType) and not foreign_module(key):
             if module in _EFFECTS_ONLY:
                 return self._effect(expr, InertCall("used for its effects"), operands, kinds, name)
             return self._source(expr, key, args)
@@ -323,8 +340,22 @@ class CallResolver(MarkResolver):
             keywords = tuple(k for k, _ in expr.kwargs if k)
             dynamic = Dynamic(expr.func.name, keywords, pure=True)
             return self.apply(expr, dynamic, self._operands(expr, args), kinds, Unknown())
+        if any(isinstance(a, ir.Star) for a in args) or any(name is None for name, _ in expr.kwargs):
+            return self.open_call(expr, ir.Static(callee.key, "f"), args, expr.kwargs)
         own = len(args) - len(expr.args)  # an object that is called is its own first operand
-        return self._dynamic(expr, kinds[own:], pure=True)
+        return self._dynamic(*self._written_out(expr, kinds[own:]), pure=True)
+
+    def _written_out(self, expr: ir.Call, kinds: list[Any]) -> tuple[ir.Call, list[Any]]:
+        """A call with the items of `*items` and `**items` one by one, where they are known."""
+        if not any(isinstance(a, ir.Star) for a in expr.args) and all(name is not None for name, _ in expr.kwargs):
+            return expr, kinds
+        args = [self._expand(a) if isinstance(a, ir.Star) else [a] for a in expr.args]
+        named = [self._expand_dict(v) if name is None else [(name, v)] for name, v in expr.kwargs]
+        if None in args or None in named:
+            return expr, kinds
+        flat = tuple(a for items in args for a in items or ())
+        pairs = tuple(pair for items in named for pair in items or ())
+        return replace(expr, args=flat, kwargs=pairs), self.kinds([*flat, *(v for _, v in pairs)])
 
     def _writes_out(self, key: Any, rules: Any, expr: ir.Call, kinds: list[Any]) -> bool:
         """Whether a call writes into one of its arguments."""
@@ -371,7 +402,7 @@ class CallResolver(MarkResolver):
 
 def _is_declared(function: types.FunctionType) -> bool:
     """Whether a function's derivative is a rule or nothing, so that its source is not read."""
-    return bool(lookup(function) or is_non_differentiable(function)) or root_module(function) in LIBRARIES
+    return bool(lookup(function) or is_non_differentiable(function)) or foreign_module(function)
 
 
 def _is_nowhere(kind: Any) -> bool:

@@ -35,10 +35,8 @@ from adcompiler.lattice import (
     is_scalar,
     numeric,
 )
+from adcompiler.runtime.domain import LIBRARIES as LIBRARIES
 from adcompiler.scope import loads
-
-# Modules whose Python functions are never read: their derivative is a rule or nothing.
-LIBRARIES = ("numpy", "scipy", "cupy", "cupyx", "adcompiler", "functools")
 
 # Values of which there is one only, so that identity can be decided when compiling.
 _ONE_OF_A_KIND = (type, types.ModuleType, types.NoneType, enum.Enum)

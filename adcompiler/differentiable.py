@@ -22,6 +22,7 @@ from adcompiler.runtime.marks import hook, stop_gradient
 from adcompiler.runtime.members import member
 from adcompiler.runtime.missing import without_rule
 from adcompiler.runtime.release import current
+from adcompiler.runtime.transformed import Transform
 from adcompiler.variants import shown
 
 
@@ -79,11 +80,10 @@ class Differentiable(Wrapper):
         return dump(self._function, args, kwargs, wrt=wrt, single_use=single_use)
 
 
-class Transformed(Wrapper):
+class Transformed(Wrapper, Transform):
     """The function that `gradient` and `value_and_grad` return: the compiled variants, and what it was made from."""
 
     __qualname__: str
-    __adcompiler_transform__ = True
 
     def __init__(self, call: Any, name: str, f: Any, made: tuple[Any, tuple[Any, ...]]) -> None:
         self._call = call
@@ -91,6 +91,21 @@ class Transformed(Wrapper):
         self.__name__ = self.__qualname__ = name
         self.__doc__ = f"{name}; made by adcompiler."
         self.__wrapped__ = f
+
+    @property
+    def kind(self) -> str:
+        """The name of the transform."""
+        return self._made[0].__name__
+
+    @property
+    def argnums(self) -> Any:
+        """With respect to what it differentiates."""
+        return self._made[1][1]
+
+    @property
+    def has_aux(self) -> bool:
+        """Whether the value is a pair of which only the first is differentiated."""
+        return self.kind == "value_and_grad" and bool(self._made[1][2])
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
         # Without a call more than is needed: of a small function this is a large part of the time.

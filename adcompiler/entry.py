@@ -42,6 +42,7 @@ from adcompiler.lattice import (
     is_inert,
 )
 from adcompiler.pipeline import Compiled
+from adcompiler.program import signature_of
 from adcompiler.runtime.containers import cell_of
 from adcompiler.runtime.members import member_count
 from adcompiler.runtime.walk import fields
@@ -74,7 +75,7 @@ class _Writer:
     def __init__(self, compiled: Compiled) -> None:
         function = compiled.request.function
         self.globals = function.__globals__
-        self.signature = inspect.signature(function, follow_wrapped=False)
+        self.signature = signature_of(function)
         self.prefix = self._prefix(compiled)
         sets = {"ndarray": np.ndarray, "REAL": REAL_TYPES, "COMPLEX": COMPLEX_TYPES, "INTEGER": INTEGER_TYPES}
         self.bound: dict[str, Any] = {self.prefix + name: value for name, value in sets.items()}
@@ -98,6 +99,13 @@ class _Writer:
         self.bound[name] = value
         return name
 
+    def builtin(self, name: str) -> str:
+        """A builtin by its name, which may be that of a parameter or a global."""
+        if name not in self.hidden and name not in self.globals:
+            return name
+        self.bound[self.prefix + name] = getattr(builtins, name)
+        return self.prefix + name
+
     def path(self, path: tuple[Any, ...]) -> str:  # noqa: C901  one case per step
         """The expression of a path; what was assigned by an earlier guard is named."""
         if path in self.spelled:
@@ -112,9 +120,9 @@ class _Writer:
             case ("attr", name):
                 return f"{base}.{name}"
             case ("len",):
-                return f"len({base})"
+                return f"{self.builtin('len')}({base})"
             case ("keys",):
-                return f"tuple({base})"
+                return f"{self.builtin('tuple')}({base})"
             case ("fields",):
                 return f"{self.bind(_field_names, 'field_names')}({base})"
             case ("own", name):
@@ -160,25 +168,26 @@ class _Writer:
 
     def test(self, first: str, again: str, kind: Kind, cls: type) -> str:
         """The test for a kind; `first` reads the value and may name it, `again` is what to call it after that."""
+        is_of = f"{self.builtin('type')}({first}) is"
         match kind:
             case Scalar(real):
                 plain, others = ("float", "REAL") if real else ("complex", "COMPLEX")
-                return f"(type({first}) is {plain} or type({again}) in {self.prefix}{others})"
+                return f"({is_of} {self.builtin(plain)} or {self.builtin('type')}({again}) in {self.prefix}{others})"
             case Int():
-                return f"(type({first}) is int or type({again}) in {self.prefix}INTEGER)"
+                return f"({is_of} {self.builtin('int')} or {self.builtin('type')}({again}) in {self.prefix}INTEGER)"
             case Array(ndim, real):
-                test = f"type({first}) is {self.array(cls)} and {again}.dtype.kind == {'f' if real else 'c'!r}"
+                test = f"{is_of} {self.array(cls)} and {again}.dtype.kind == {'f' if real else 'c'!r}"
                 return f"{test} and {again}.ndim == {ndim}"
             case IntArray(ndim):
-                return f"type({first}) is {self.array(cls)} and {again}.dtype.kind in 'biu' and {again}.ndim == {ndim}"
+                return f"{is_of} {self.array(cls)} and {again}.dtype.kind in 'biu' and {again}.ndim == {ndim}"
             case Closure(code):
-                return f"type({first}) is {self.bind(cls, 'type')} and {again}.__code__ is {self.bind(code, 'code')}"
+                return f"{is_of} {self.bind(cls, 'type')} and {again}.__code__ is {self.bind(code, 'code')}"
             case Observed():
-                spelled = cls.__name__ if cls in (tuple, list, dict) else self.bind(cls, "type")
-                return f"type({first}) is {spelled}"
+                spelled = self.builtin(cls.__name__) if cls in (tuple, list, dict) else self.bind(cls, "type")
+                return f"{is_of} {spelled}"
             case Known(value):
                 return self.known(first, again, value)
-        return f"type({first}) is {self.bind(cls, 'type')}"
+        return f"{is_of} {self.bind(cls, 'type')}"
 
     def known(self, first: str, again: str, value: Any) -> str:
         """The test for a value known at compile time."""
@@ -188,7 +197,8 @@ class _Writer:
             return f"{first} == {self.bind(value, 'keys')}"
         if type(value) not in _COMPARED:
             return f"{first} is {self.bind(value, 'v')}"
-        return f"type({first}) is {type(value).__name__} and {again} == {value!r}"
+        cls = self.builtin(type(value).__name__)
+        return f"{self.builtin('type')}({first}) is {cls} and {again} == {value!r}"
 
     def array(self, cls: type) -> str:
         return f"{self.prefix}ndarray" if cls is np.ndarray else self.bind(cls, "array")
@@ -251,7 +261,7 @@ def guards_text(compiled: Compiled) -> tuple[list[str], list[str], dict[str, Any
 def entry_maker(compiled: Compiled, finish: Finish) -> Callable[[Any], Any]:
     """Makes the entry, from what it calls when a guard does not hold; `finish` comes after the forward."""
     function = compiled.request.function
-    signature = inspect.signature(function, follow_wrapped=False)
+    signature = signature_of(function)
     tests, again, bound, prefix = guards_text(compiled)
     own = {
         "finish": finish.call,
@@ -262,7 +272,9 @@ def entry_maker(compiled: Compiled, finish: Finish) -> Callable[[Any], Any]:
     bound |= {prefix + name: value for name, value in own.items()}
     names = ", ".join(signature.parameters)
     name = function.__name__ if function.__name__.isidentifier() else "lambda_"
-    first, *rest = (line.replace("$", prefix).format(names=names) for line in finish.inline or _OUT_OF_LINE)
+    named = {"type", "float", "isinstance"} & {*signature.parameters, *function.__globals__}
+    lines = _OUT_OF_LINE if named or not finish.inline else finish.inline
+    first, *rest = (line.replace("$", prefix).format(names=names) for line in lines)
     check = [f"if not ({_conjunction(again)}):", f"    {prefix}changed()"] if again else []
     text = "\n".join(
         [

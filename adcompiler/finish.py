@@ -5,7 +5,6 @@ Each finisher takes a `Compiled` and returns the `Finish` that its entry calls a
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +24,7 @@ from adcompiler.errors import (
 from adcompiler.kept import Kept, plan_of, remembered
 from adcompiler.lattice import Inert, Observed, Unknown, can_be_active, is_scalar
 from adcompiler.pipeline import Compiled
+from adcompiler.program import signature_of
 from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.bars import Bars, Tracked
 from adcompiler.runtime.held import hold, hold_arrays
@@ -43,21 +43,18 @@ _FLOATS = frozenset({float, np.float64, np.float32, np.float16, np.longdouble})
 # --- gradients --------------------------------------------------------------------------------------------
 
 
-def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) -> Finish:
+def grad_finisher(mode: str, names: Wanted, as_tuple: bool, compiled: Compiled) -> Finish:
     """The part of a gradient after its forward."""
     pair, backward = compiled.pair, compiled.alone[1]
     function_name = compiled.request.function.__qualname__
     params = compiled.spec.params
-    where = [params.index(name) for name, _ in names]
-    inside = [position for _, position in names]
     active = pair.active
-    slots = [active.index(params[i]) if params[i] in active else None for i in where]
-    single = len(active) == 1
     has_aux = mode == "aux"
+    wanted = wanted_of(names, compiled)
     arrays = with_memory(compiled)
     constant = len(arrays) < len(params)
     place = definition_of(compiled.request.function)
-    _check_found(compiled)
+    check_found(compiled)
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
         seed: Any = 1.0
@@ -67,39 +64,54 @@ def grad_finisher(names: Wanted, as_tuple: bool, mode: str, compiled: Compiled) 
             loss = value[0] if has_aux else value
             if type(loss) not in _FLOATS:
                 check_scalar(loss, function_name)
-                seed = _seed_of(loss)
+                seed = seed_of(loss)
         except NotScalarError as error:
             locate(error, place)
             raise
         return rest(value, saved, backward(saved, (seed, None) if has_aux else seed) if active else (), *arguments)
 
     def rest(value: Any, saved: Any, cts: Any, *arguments: Any) -> Any:
+        arguments = at_entry(saved, arguments)
+        out = tuple(zero_if_none(project(ct, primal), primal) for ct, primal in wanted(cts, arguments))
+        whole = detach(out, ([arguments[i] for i in arrays] if constant else arguments, value))
+        grads = whole if as_tuple else whole[0]
+        return grads if mode == "gradient" else (value, grads)
+
+    if has_aux or len(active) != 1 or names != ((active[0], None),):
+        return Finish(finish)
+    bound = {"FLOATS": _FLOATS, "finish": finish, "backward": backward, "rest": rest}
+    return Finish(finish, _float_lines(active[0], as_tuple, mode), bound)
+
+
+def wanted_of(names: Wanted, compiled: Compiled) -> Callable[[Any, Any], list[tuple[Any, Any]]]:
+    """From what the backward gives, and the arguments, to cotangent and value of each one that is asked for."""
+    params, active = compiled.spec.params, compiled.pair.active
+    where = [params.index(name) for name, _ in names]
+    slots = [active.index(params[i]) if params[i] in active else None for i in where]
+    places = [(i, slot, position) for i, slot, (_, position) in zip(where, slots, names, strict=True)]
+    single = len(active) == 1
+
+    def wanted(cts: Any, arguments: Any) -> list[tuple[Any, Any]]:
         out = []
-        arguments = _at_entry(saved, arguments)
         by_slot = (cts,) if single else cts
-        for i, slot, position in zip(where, slots, inside, strict=True):
+        for i, slot, position in places:
             primal = arguments[i]
             ct = None if slot is None else by_slot[slot]
             if position is not None:
                 primal, ct = primal[position], None if ct is None else ct[position]
-            out.append(zero_if_none(project(ct, primal), primal))
-        whole = detach(tuple(out), ([arguments[i] for i in arrays] if constant else arguments, value))
-        grads = whole if as_tuple else whole[0]
-        return grads if mode == "gradient" else (value, grads)
+            out.append((ct, primal))
+        return out
 
-    if not (single and slots == [0] and inside == [None] and not has_aux):
-        return Finish(finish)
-    bound = {"FLOATS": _FLOATS, "finish": finish, "backward": backward, "rest": rest}
-    return Finish(finish, _float_lines(params[where[0]], as_tuple, mode), bound)
+    return wanted
 
 
-def _check_found(compiled: Compiled) -> None:
+def check_found(compiled: Compiled) -> None:
     """Raise if the result is made of text in which a derivative was lost."""
     if isinstance(compiled.spec.result, Inert | Unknown) and activity(compiled.spec, compiled.pair.mask).lost:
         raise number_of_text(compiled.spec.function)
 
 
-def _seed_of(loss: Any) -> Any:
+def seed_of(loss: Any) -> Any:
     """The cotangent 1 of a loss: a float, or on the device where an array is."""
     return 1.0 if like_of(loss) is None else np.ones_like(loss)
 
@@ -124,7 +136,7 @@ def with_memory(compiled: Compiled) -> list[int]:
     return [i for i, kind in enumerate(kinds) if not (isinstance(kind, Observed) and kind.inert)]
 
 
-def _at_entry(saved: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
+def at_entry(saved: Any, arguments: tuple[Any, ...]) -> tuple[Any, ...]:
     """The arguments as they were when the forward began, which may have written into them."""
     return saved.arguments if isinstance(saved, Tracked) else arguments
 
@@ -142,14 +154,14 @@ def zero_if_none(grad: Any, value: Any) -> Any:
 def pullback_finisher(single_use: bool, compiled: Compiled) -> Finish:
     """The part of a pullback after its forward."""
     pair, backward = compiled.pair, compiled.alone[1]
-    signature = inspect.signature(compiled.request.function, follow_wrapped=False)
+    signature = signature_of(compiled.request.function)
     positional = positional_parameters(signature)
     arrays = with_memory(compiled)
     active = pair.active
     plan, function = plan_of(compiled), compiled.request.function
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
-        primals = dict(zip(signature.parameters, _at_entry(saved, arguments), strict=True))
+        primals = dict(zip(signature.parameters, at_entry(saved, arguments), strict=True))
         kept: list[Any] = [saved]
         del saved
         release = current()

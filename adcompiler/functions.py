@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import types
+from abc import abstractmethod
+from dataclasses import replace
 from typing import Any
 
 from adcompiler import ir
@@ -10,24 +12,34 @@ from adcompiler.binding import BindError, bind_call, node_signature
 from adcompiler.callees import InertCall, Load, Missing, PairCall
 from adcompiler.decide import reads_itself
 from adcompiler.errors import DifferentiationError, UnsupportedSyntaxError, locate, refuse
-from adcompiler.lattice import Closure, Kind, Observed, Unknown
+from adcompiler.lattice import Closure, Kind, Known, Observed, Unknown
 from adcompiler.program import signature_of
 from adcompiler.resolve import Resolved, Resolver
+from adcompiler.runtime.checkpoints import is_checkpointed, recomputed
 from adcompiler.runtime.containers import cell_of
 from adcompiler.shapeclasses import canonical, foreign, renamed, shape_numbers
 from adcompiler.sharing import is_outside
 from adcompiler.spec import Root, Spec
 
+_RECOMPUTED = ir.Static(recomputed, "recomputed")
 _FEW_KINDS, _MOST_KINDS = 4, 8  # versions of one function
 
 
 class FunctionResolver(Resolver):
     """Adds functions that are compiled with their caller to what can be resolved."""
 
+    @abstractmethod
+    def known_call(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved:
+        """A call of a function that is known."""
+
     def _source(self, expr: ir.Expr, function: types.FunctionType, args: tuple[ir.Expr, ...] | None = None) -> Resolved:
         """A call of a function whose source is at hand, by a call or by what stands for one (an attribute)."""
         given, kwargs = (expr.args, expr.kwargs) if isinstance(expr, ir.Call) else ((), ())
         args = given if args is None else args
+        if is_checkpointed(function):
+            inner = cell_of(function, "f")
+            again = ir.Call(_RECOMPUTED, (ir.Static(inner, getattr(inner, "__name__", "f")), *args), kwargs)
+            return self.known_call(again, recomputed, self.kinds(self._operands(again, again.args)))
         try:
             bound = bind_call(signature_of(function), args, kwargs, self._expand, self._expand_dict)
         except BindError as error:
@@ -47,6 +59,10 @@ class FunctionResolver(Resolver):
 
     def _closure(self, expr: ir.Call, closure: Closure) -> Resolved:
         """A call of a function with captured variables, which are passed as its first arguments."""
+        if is_checkpointed(closure.owner):
+            (function,), kinds = self._captured(expr.func, closure)
+            again = replace(expr, func=_RECOMPUTED, args=(function, *expr.args))
+            return self.known_call(again, recomputed, [*kinds, *self.kinds(self._operands(expr, expr.args))])
         called = expr.func.id if isinstance(expr.func, ir.Name) and closure.name == "lambda_" else closure.name
         try:
             outside = isinstance(closure.owner, types.FunctionType)
@@ -84,11 +100,7 @@ class FunctionResolver(Resolver):
             self.extra.append(ir.Assign(held, self.value(func)[0], self.stmt.origin, kind=closure))
             func = ir.Name(held)
         for name in closure.captures:
-            if isinstance(closure.owner, types.FunctionType):
-                kind = self.program.source_kind(cell_of(closure.owner, name), (*closure.path, ("cell", name)))
-            else:
-                self.program.assume()
-                kind = foreign(closure.owner.name_kinds.get(name) or Unknown())
+            kind = self._cell_kind(closure, name)
             temp = self.spec.names.fresh("t")
             cell = ir.Call(ir.Static(cell_of, "cell_of"), (func, ir.Const(name)))
             load = ir.Apply(cell, Load(name), (func,), (closure,), kind)
@@ -96,6 +108,23 @@ class FunctionResolver(Resolver):
             out.append(ir.Name(temp))
             kinds.append(kind)
         return tuple(out), tuple(kinds)
+
+    def _cell_kind(self, closure: Closure, name: str) -> Kind:
+        """The kind of a captured variable of a function that was made elsewhere."""
+        if isinstance(closure.owner, types.FunctionType):
+            return self.program.source_kind(cell_of(closure.owner, name), (*closure.path, ("cell", name)))
+        self.program.assume()
+        return foreign(closure.owner.name_kinds.get(name) or Unknown())
+
+    def captured_variable(self, expr: ir.Call, function: Any, kinds: Any) -> Resolved | None:
+        """`cell_of(f, name)`, which text in forward mode has; None for all other calls."""
+        if function is not cell_of or not isinstance(kinds[0], Closure) or not isinstance(kinds[1], Known):
+            return None
+        closure, name = kinds[0], kinds[1].value
+        if closure.owner is self.spec:
+            return self.value(ir.Name(name))
+        kind = self._cell_kind(closure, name)
+        return self.apply(expr, Load(name), expr.args[:1], kinds[:1], kind)
 
     def _paired(self, expr: ir.Expr, spec: Spec, args: Any, kinds: Any, captured: int) -> Resolved:
         """A call of a specialisation."""

@@ -81,11 +81,7 @@ class Filler:
 
     def fill(self, wanted: tuple[str, ...], lazy_cotangent: bool) -> Instance:
         """The instance for the wanted parameters."""
-        for let in self.chosen(self.text.forward):
-            self.forward[let.name] = self.simplify(let.value)
-            known = self.decide(let.value)
-            if known is not UNDECIDED and (known is None or isinstance(known, bool | int | float | str)):
-                self.constants[let.name] = known
+        self.assignments()
         for let in self.chosen(self.text.backward):
             self.backward[let.name] = self.simplify(let.value)
         entries = dict(zip(self.text.params, self.text.entries, strict=True))
@@ -93,6 +89,17 @@ class Filler:
         self.uses = self.count(found.values())
         cotangents = {name: self.cotangent(name, value, lazy_cotangent) for name, value in found.items()}
         return Instance(self.text, self.forward, cotangents)
+
+    def assignments(self) -> list[Let]:
+        """The assignments of the rule's own text, those of its pullback apart."""
+        out = []
+        for let in self.chosen(self.text.forward):
+            self.forward[let.name] = self.simplify(let.value)
+            out.append(Let(let.name, self.forward[let.name]))
+            known = self.decide(let.value)
+            if known is not UNDECIDED and (known is None or isinstance(known, bool | int | float | str)):
+                self.constants[let.name] = known
+        return out
 
     def count(self, values: Iterable[ir.Expr]) -> dict[str, int]:
         """How often each backward local is used by the wanted cotangents."""

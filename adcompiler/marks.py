@@ -10,22 +10,25 @@ it is used; there is none of this use alone, so that there they are refused.
 from __future__ import annotations
 
 import inspect
+import types
 from dataclasses import replace
 from typing import Any
 
 from adcompiler import ir
 from adcompiler.bars import Bar, Code, State
 from adcompiler.binding import BindError, bind_call
-from adcompiler.callees import Hooked, InertCall
+from adcompiler.callees import Hooked, InertCall, Make
 from adcompiler.dynamics import Dynamics
 from adcompiler.errors import MutationError, NoRuleError, UnsupportedSyntaxError, refuse
-from adcompiler.lattice import Array, Closure, Observed, Scalar, Unknown, is_plain, numeric
+from adcompiler.lattice import Array, Closure, Instance, Known, Observed, Scalar, Unknown, is_plain, numeric
 from adcompiler.places import is_mutable
 from adcompiler.resolve import Resolved
+from adcompiler.runtime.checkpoints import bound_checkpoint, checkpoint, recomputed
 from adcompiler.runtime.hooks import OF_ARRAY, OF_FUNCTION, OF_PLACE, Hook, check_by_value
 from adcompiler.runtime.marks import hook, stop_gradient
 from adcompiler.streams import StreamResolver
 
+_BOUND = ir.Static(bound_checkpoint, "bound_checkpoint")
 _HOOK = ir.Static(Hook, "Hook")
 _CHECK = ir.Static(check_by_value, "check_by_value")
 _SIGNATURE = inspect.signature(hook)
@@ -35,7 +38,10 @@ class MarkResolver(StreamResolver):
     """Adds them to what can be resolved."""
 
     def marked(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
-        """A call of `hook` or `stop_gradient`; None for all others."""
+        """A call of a function that means something to the compiler; None for all others."""
+        if function is checkpoint and len(expr.args) == 1 and not expr.kwargs and not isinstance(expr.args[0], ir.Star):
+            bound = Instance(types.MethodType, ("__func__", "__self__"), (Known(recomputed), kinds[0]))
+            return self.apply(ir.Call(_BOUND, expr.args), Make(("__self__",)), expr.args, kinds, bound)
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
             return self.apply(expr, InertCall("stop_gradient", "constant", passes=True), operands, kinds, kind)

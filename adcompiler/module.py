@@ -23,6 +23,7 @@ from adcompiler.blocks import backward_block, empties, forward_block, local_name
 from adcompiler.emit import Emitter
 from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.pair import Pair
+from adcompiler.pushed import Pushed, pushed_block, pushed_names
 from adcompiler.runtime.release import Release
 
 _numbers = itertools.count(1)
@@ -33,14 +34,28 @@ _texts: dict[str, tuple[str, list[str]]] = {}
 
 @dataclass(eq=False)
 class Unit:
-    """The text of one pair and what it names: `statics` by spelling, `pairs` by spelling."""
+    """The text of one pair, or of one function in forward mode, and what it names: statics and pairs by spelling."""
 
-    pair: Pair
+    pair: Pair | Pushed
     text: str
     statics: dict[str, Any]
-    pairs: dict[str, Pair]
-    forward: Any = None
-    backward: Any = None
+    pairs: dict[str, Pair | Pushed]
+    functions: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of its functions."""
+        return (self.pair.name,) if isinstance(self.pair, Pushed) else (self.pair.forward_name, self.pair.backward_name)
+
+    @property
+    def forward(self) -> Any:
+        """The function that computes the value."""
+        return self.functions[self.names[0]]
+
+    @property
+    def backward(self) -> Any:
+        """The function that computes the cotangents."""
+        return self.functions[self.names[-1]]
 
 
 @dataclass(eq=False)
@@ -53,13 +68,13 @@ class Speller:
     globals: dict[str, Any]
     taken: set[str]
     statics: dict[str, Any] = field(default_factory=dict)
-    pairs: dict[str, Pair] = field(default_factory=dict)
+    pairs: dict[str, Pair | Pushed] = field(default_factory=dict)
 
     def __call__(self, static: ir.Static) -> str:
         value, name = static.value, static.spelling
         if not name.isidentifier():
             name = re.sub(r"\W", "", name) + "_"  # of a lambda
-        if isinstance(value, Pair):
+        if isinstance(value, Pair | Pushed):
             self.pairs[name] = value
             return name
         if (
@@ -101,19 +116,26 @@ def define(pair: Pair, emitter: Emitter, release: Release) -> list[gast.AST]:
     return [forward, backward]
 
 
-def write(pair: Pair, release: Release) -> Unit:
+def define_pushed(pushed: Pushed, emitter: Emitter) -> list[gast.AST]:
+    """The definition of a function in forward mode."""
+    emitter.new_function()
+    return [emitter.function(pushed.name, pushed.params, emitter.body(pushed_block(pushed)))]
+
+
+def write(pair: Pair | Pushed, release: Release) -> Unit:
     """The unit of a pair."""
-    speller = Speller(pair.spec.globals, local_names(pair))
+    names = pushed_names(pair) if isinstance(pair, Pushed) else local_names(pair)
+    speller = Speller(pair.spec.globals, names)
     emitter = Emitter(speller)
-    text = emitter.printed(define(pair, emitter, release))
-    own = (pair.forward_name, pair.backward_name)
-    pairs = {name: p for name, p in speller.pairs.items() if not (p is pair and name in own)}
-    return Unit(pair, text, speller.statics, pairs)
+    nodes = define_pushed(pair, emitter) if isinstance(pair, Pushed) else define(pair, emitter, release)
+    unit = Unit(pair, emitter.printed(nodes), speller.statics, speller.pairs)
+    unit.pairs = {name: p for name, p in unit.pairs.items() if not (p is pair and name in unit.names)}
+    return unit
 
 
-def units(root: Pair, release: Release) -> dict[Pair, Unit]:
+def units(root: Pair | Pushed, release: Release) -> dict[Any, Unit]:
     """The units of a pair and of all pairs that it calls."""
-    out: dict[Pair, Unit] = {}
+    out: dict[Any, Unit] = {}
     todo = [root]
     while todo:
         pair = todo.pop()
@@ -123,25 +145,23 @@ def units(root: Pair, release: Release) -> dict[Pair, Unit]:
     return out
 
 
-def load(all_units: dict[Pair, Unit]) -> None:
+def load(all_units: dict[Any, Unit]) -> None:
     """Make the functions of all units, and let them see each other."""
     for unit in all_units.values():
-        unit.forward, unit.backward = _bound(unit)
+        unit.functions = _bound(unit)
     for unit in all_units.values():
-        for function in (unit.forward, unit.backward):
+        for function in unit.functions.values():
             for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=True):
                 if name in unit.pairs:
-                    other = all_units[unit.pairs[name]]
-                    cell.cell_contents = other.forward if name == other.pair.forward_name else other.backward
+                    cell.cell_contents = all_units[unit.pairs[name]].functions[name]
 
 
-def _bound(unit: Unit) -> tuple[Any, Any]:
-    pair, spec = unit.pair, unit.pair.spec
+def _bound(unit: Unit) -> dict[str, Any]:
+    spec = unit.pair.spec
     source = spec.function.source
     cells = {n: c for n, c in spec.cells.items() if n in spec.function.cells}
     parameters = [*unit.statics, *unit.pairs]
-    names = f"{pair.forward_name}, {pair.backward_name}"
-    text = f"def bind({', '.join(parameters)}):\n{_indent(unit.text)}\n    return {names}\n"
+    text = f"def bind({', '.join(parameters)}):\n{_indent(unit.text)}\n    return {', '.join(unit.names)},\n"
     if cells:
         header = "".join(f"    {name} = None\n" for name in cells)
         text = f"def captured():\n{header}{_indent(text)}"
@@ -163,7 +183,7 @@ def _bound(unit: Unit) -> tuple[Any, Any]:
     closure = tuple(cells[name] for name in bind.co_freevars)
     function = types.FunctionType(bind, spec.globals, "bind", None, closure)
     values = [*unit.statics.values(), *(None for _ in unit.pairs)]
-    return function(*values)  # type: ignore[no-any-return]
+    return dict(zip(unit.names, function(*values), strict=True))
 
 
 def _code(code: types.CodeType, name: str) -> types.CodeType:

@@ -29,6 +29,7 @@ from adcompiler.lattice import (
     TupleOf,
     Unknown,
     can_be_active,
+    is_scalar,
     numeric,
 )
 from adcompiler.places import PlaceResolver
@@ -66,7 +67,11 @@ class MoveResolver(PlaceResolver):
         if all(role == "-" for role in parts.roles):
             return self.apply(spelled, InertCall("no derivative"), parts.atoms, kinds, kind)
         function = ir.Fn(tuple(parts.params), body)
-        callee = Move(function, tuple(parts.atoms), "".join(parts.roles), fresh, view is not None)
+        of_tangents = ir.Fn(function.params, _with_zeros(body))
+        intended = "".join(parts.intended)
+        callee = Move(
+            function, tuple(parts.atoms), "".join(parts.roles), fresh, view is not None, of_tangents, intended
+        )
         args = [(a, k) for a, k, role in zip(parts.atoms, kinds, parts.roles, strict=True) if role != "-"]
         return self.apply(spelled, callee, [a for a, _ in args], [k for _, k in args], kind)
 
@@ -370,6 +375,7 @@ class _Parts:
         self.resolver = resolver
         self.params: list[str] = []
         self.roles: list[str] = []
+        self.intended: list[str] = []  # the roles that they would have if they could carry derivatives
         self.atoms: list[ir.Expr] = []
 
     def part(self, expr: Any, role: str) -> Any:
@@ -380,6 +386,7 @@ class _Parts:
                 passive = not can_be_active(self.resolver.value(expr)[1])
                 self.params.append(param)
                 self.roles.append("-" if passive else role)
+                self.intended.append("-" if is_scalar(self.resolver.value(expr)[1]) and role == "s" else role)
                 self.atoms.append(expr)
                 return ir.Name(param)
             case ir.Star(value):
@@ -401,6 +408,8 @@ class _Parts:
                 return ir.Slice(*(e if e is None else self.part(e, "-") for e in (lower, upper, step)))
             case ir.Call():
                 return self.call(expr)
+            case ir.Const(value) if role == "v":
+                return _Entry(value)
         return expr
 
     def call(self, expr: ir.Call) -> ir.Expr:
@@ -417,6 +426,19 @@ class _Parts:
         )
         kwargs = tuple((k, self.part(v, "v" if known is dict or k == "fillvalue" else "-")) for k, v in expr.kwargs)
         return ir.Call(expr.func, args, kwargs)
+
+
+class _Entry(ir.Const):
+    """A constant that becomes an entry of a container."""
+
+    __slots__ = ()
+
+
+def _with_zeros(expr: ir.Expr) -> ir.Expr:
+    """The same operation on containers of tangents: the tangent of a constant is zero, or None."""
+    if isinstance(expr, _Entry):
+        return ir.Const(0.0 if isinstance(expr.value, int | float | complex) else None)
+    return ir.rebuild(expr, _with_zeros)
 
 
 def _roles(function: Any) -> Iterator[str]:

@@ -261,7 +261,12 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         """A call of an object: a bound method, a partial, or one whose class defines `__call__`."""
         func = expr.func if isinstance(expr.func, ir.Name) else self._made(expr.func)
         if cls is types.MethodType:
-            function = self._made(ir.Attr(func, "__func__"))
+            kind = self.value(func)[1]
+            known = kind.items[0] if isinstance(kind, Instance) else None  # nobody can replace it
+            if isinstance(known, Known) and isinstance(known.value, types.FunctionType):
+                function: ir.Expr = ir.Static(known.value, known.value.__name__)
+            else:
+                function = self._made(ir.Attr(func, "__func__"))
             return self.call(ir.Call(function, (self._made(ir.Attr(func, "__self__")), *expr.args), expr.kwargs))
         if cls is functools.partial:
             return self._call_partial(expr, func)

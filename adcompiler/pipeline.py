@@ -41,9 +41,9 @@ import contextlib
 import gc
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from adcompiler.adjoint import pair_of
 from adcompiler.errors import UnsupportedSyntaxError, definition_of, refuse
@@ -61,6 +61,7 @@ from adcompiler.spec import Root, Spec
 
 # Compilation is rare and touches shared tables: one at a time.
 LOCK = threading.RLock()
+Made = TypeVar("Made")
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,7 +147,7 @@ def _specialised(request: Request, program: Program) -> tuple[Program, Spec]:
 
 def compile_request(request: Request) -> Compiled:
     """All passes."""
-    with LOCK, _deep_recursion(request.function), _no_collection():
+    with LOCK, compiling(request.function):
         program, spec, pair = _paired(request)
         all_units = units(pair, request.release)
         load(all_units)
@@ -154,7 +155,12 @@ def compile_request(request: Request) -> Compiled:
 
 
 def _paired(request: Request) -> tuple[Program, Spec, Pair]:
-    """The passes up to `adjoint`; again, if a function is found to see a variable that is rebound later."""
+    """The passes up to `adjoint`."""
+    return until_settled(request, lambda spec, mask: pair_of(spec, mask, over=request.over))
+
+
+def until_settled(request: Request, made: Callable[[Spec, tuple[bool, ...]], Made]) -> tuple[Program, Spec, Made]:
+    """The passes up to what is `made`; again, if a function is found to see a variable that is rebound later."""
     shared: frozenset[str] = frozenset()
     flags: frozenset[str] = frozenset()
     while True:
@@ -163,7 +169,7 @@ def _paired(request: Request) -> tuple[Program, Spec, Pair]:
         if request.inner:
             spec.texts |= {p for p, on in zip(spec.params, mask, strict=True) if p in request.wanted and not on}
         try:
-            return program, spec, pair_of(spec, mask, over=request.over)
+            return program, spec, made(spec, mask)
         except ReboundLate as late:
             program.forget()
             if late.names <= shared:
@@ -172,6 +178,13 @@ def _paired(request: Request) -> tuple[Program, Spec, Pair]:
         except Needs as needs:
             program.forget()
             flags |= {needs.flag}
+
+
+@contextlib.contextmanager
+def compiling(function: Any) -> Iterator[None]:
+    """The circumstances in which the passes run."""
+    with _deep_recursion(function), _no_collection():
+        yield
 
 
 @contextlib.contextmanager
@@ -205,4 +218,4 @@ def _deep_recursion(function: Any) -> Iterator[None]:
         sys.setrecursionlimit(limit)
 
 
-__all__ = ["LOCK", "Compiled", "Request", "compile_request", "specialised"]
+__all__ = ["LOCK", "Compiled", "Request", "compile_request", "compiling", "specialised", "until_settled"]

@@ -238,6 +238,16 @@ class Program(OnDevice):
         items = [self.deep_kind(self.source_kind(v, (*kind.path, ("attr", n)))) for n, v in found.items()]
         return Instance(type(kind.value), names, tuple(items))
 
+    def pushed_name(self, spec: Spec) -> str:
+        """A name for a new function in forward mode, unlike all others and the user's globals."""
+        spaces = [self._taken, *(s.globals for s in self.specs.values())]
+        number, name = 1, f"{spec.name}_jvp"
+        while any(name in space for space in spaces):
+            number += 1
+            name = f"{spec.name}_jvp_{number}"
+        self._taken.add(name)
+        return name
+
     def pair_names(self, spec: Spec) -> tuple[str, str]:
         """Names for the forward and the backward of a new pair, unlike all others and the user's globals."""
         spaces = [self._taken, *(s.globals for s in self.specs.values())]
@@ -404,5 +414,10 @@ def _identifiers(source: Source) -> set[str]:
 
 
 def signature_of(function: Any) -> inspect.Signature:
-    """A Python function's own signature (never that of what it wraps)."""
+    """A Python function's own signature: never that of what it wraps, nor one that was set as an attribute."""
+    if "__signature__" in getattr(function, "__dict__", ()):
+        own = function.__code__, {}, function.__name__, function.__defaults__, function.__closure__
+        plain = types.FunctionType(*own)
+        plain.__kwdefaults__ = function.__kwdefaults__
+        return inspect.signature(plain)
     return inspect.signature(function, follow_wrapped=False)

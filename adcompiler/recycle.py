@@ -257,13 +257,13 @@ class _Recycler:
         return replace(new, target=dead[0], value=placed)
 
     def is_passing(self, name: str, rest: ir.Block, place: str) -> bool:
-        """Whether a temporary is read once, by a statement of the same block, and `place` is not bound before that."""
+        """Whether a name is read once, by a statement of the same block, and neither it nor `place` is bound before."""
         if self.counts[name] != 1:
             return False
         for stmt in rest:
             if not ir.blocks(stmt) and any(name in ir.reads(e) for e in ir.expressions(stmt)):
-                return True
-            if place in ir.bound(stmt):
+                return not (isinstance(stmt, ir.Assign) and stmt.augmented and stmt.target == name)
+            if ir.bound(stmt) & {name, place}:
                 return False
         return False
 

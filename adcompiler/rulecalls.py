@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.binding import BindError, bind_call
+from adcompiler.binding import BindError, OpenCall, bind_call
 from adcompiler.callees import RuleCall
 from adcompiler.decide import array_kind, full_name, may_turn_complex
 from adcompiler.errors import NoRuleError, UnsupportedSyntaxError
@@ -31,6 +31,8 @@ from adcompiler.lattice import (
     numeric,
 )
 from adcompiler.resolve import Resolved, Resolver
+from adcompiler.rules.registry import lookup
+from adcompiler.runtime.calling import applied
 from adcompiler.spec import ANY
 from adcompiler.transfer import as_dict, result_kind
 
@@ -54,6 +56,8 @@ class RuleResolver(Resolver):
         operands = self._operands(expr, args)
         try:
             bound = bind_call(callee.rule.signature, args, kwargs, self._expand, self._expand_dict)
+        except OpenCall:
+            return self.open_call(expr, ir.Static(callee.key, "f"), args, kwargs)
         except BindError as error:
             rule, *others = callee.rules
             if others and (rule.builtin or isinstance(callee.key, np.ufunc)):
@@ -71,6 +75,14 @@ class RuleResolver(Resolver):
         if callee.key in (sum, max, min) and any(isinstance(k, Unknown) for b in bound.values() for k in self.items(b)):
             kind = Unknown()  # what they give is of the kind of the items
         return self.apply(expr, callee, bound.values(), kinds, kind)
+
+    def open_call(self, expr: ir.Expr, function: ir.Expr, args: tuple[ir.Expr, ...], kwargs: Any) -> Resolved:
+        """A call with ever so many arguments or keywords: of all of them together, which are looked at when it runs."""
+        items = self._made(ir.Seq("tuple", args))
+        pairs = tuple((None if name is None else ir.Const(name), value) for name, value in kwargs)
+        operands = (function, items, self._made(ir.DictOf(pairs)))
+        call = ir.Call(ir.Static(applied, "applied"), operands)
+        return self.rule(call, RuleCall(lookup(applied), applied), operands, ())
 
     def _are_containers(self, bound: dict[str, Any]) -> bool:
         """Whether `sum`, `max` or `min` would have to combine containers or objects."""

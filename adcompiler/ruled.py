@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -32,15 +33,23 @@ from adcompiler.wanted import (
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
-def ruled_gradient(f: Any, argnums: Argnums, mode: str, options: dict[str, Any]) -> Callable[..., Any]:
-    """What `gradient` and `value_and_grad` compute for a function with a rule.
+@dataclass(frozen=True)
+class Called:
+    """One call of a function with a rule: its value, the arguments that are asked for, and their cotangents."""
 
-    Of a method, what it is called on (`first` in the options) is not counted.
-    """
+    name: str
+    value: Any
+    primals: tuple[Any, ...]
+    back: Callable[[Any], tuple[Any, ...]]
+    given: Any
+
+
+def ruled_call(f: Any, argnums: Argnums, options: dict[str, Any]) -> Callable[..., Called]:
+    """What calls a function by its rule; of a method, what it is called on (`first` in the options) is not counted."""
     skipped = len(options.get("first", ()))
     check_nondiff(wanted_names(without_first(_signature(f), skipped), argnums), options)
 
-    def call(*args: Any, **kwargs: Any) -> Any:
+    def call(*args: Any, **kwargs: Any) -> Called:
         signature = _signature(f, args, kwargs)
         positions = _positions(f, signature, args, kwargs)
         values = (*args, *kwargs.values())
@@ -51,12 +60,29 @@ def ruled_gradient(f: Any, argnums: Argnums, mode: str, options: dict[str, Any])
         found = dynamic.resolve(wanted, f, *args, **kwargs)
         value, saved = found.forward(*args, **kwargs)
         name = getattr(f, "__qualname__", getattr(f, "__name__", "the function"))
+
+        def back(seed: Any) -> tuple[Any, ...]:
+            cts = found.backward(saved, seed)[1:]
+            return tuple(cts[p] for p in places)
+
+        return Called(name, value, tuple(values[p] for p in places), back, (args, kwargs))
+
+    return call
+
+
+def ruled_gradient(mode: str, f: Any, argnums: Argnums, options: dict[str, Any]) -> Callable[..., Any]:
+    """What `gradient` and `value_and_grad` compute for a function with a rule."""
+    by_rule = ruled_call(f, argnums, options)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        called = by_rule(*args, **kwargs)
+        value = called.value
         if mode == "aux":
-            check_pair(value, name)
-        check_scalar(value[0] if mode == "aux" else value, name)
-        cts = found.backward(saved, (1.0, None) if mode == "aux" else 1.0)[1:]
-        out = tuple(zero_if_none(project(cts[p], values[p]), values[p]) for p in places)
-        whole = detach(out, (args, kwargs, value))
+            check_pair(value, called.name)
+        check_scalar(value[0] if mode == "aux" else value, called.name)
+        cts = called.back((1.0, None) if mode == "aux" else 1.0)
+        out = tuple(zero_if_none(project(ct, a), a) for ct, a in zip(cts, called.primals, strict=True))
+        whole = detach(out, (called.given, value))
         grads = whole if isinstance(argnums, tuple) else whole[0]
         return grads if mode == "gradient" else (value, grads)
 
@@ -109,4 +135,4 @@ def _arguments(signature: inspect.Signature, args: Any, kwargs: Any) -> dict[str
     return dict(bound.arguments)
 
 
-__all__ = ["ruled_gradient", "ruled_pullback"]
+__all__ = ["Called", "ruled_call", "ruled_gradient", "ruled_pullback"]

@@ -94,7 +94,7 @@ def _from_partials(rule: Rule) -> RuleText:
     lets, entries = [], []
     for name, partial in zip(names, rule.partials, strict=True):
         node = parse(partial).node
-        reader = _Reader(partial, set(parameters(node)))
+        reader = TextReader(partial, set(parameters(node)))
         slope = ir.Call(ir.Static(conj, "conj"), (reader.expr(node.body),))
         lets.append(Let(f"{name}_shape", ir.Call(ir.Static(shape, "shape"), (ir.Name(name),))))
         product = ir.Op("*", (ir.Name("out_bar"), slope))
@@ -106,15 +106,15 @@ def _from_function(function: Any) -> RuleText:
     node = parse(function).node
     if not isinstance(node, gast.FunctionDef):
         raise NotInlinable
-    body = [s for s in node.body if not _is_docstring(s)]
+    body = [s for s in node.body if not is_docstring(s)]
     if len(body) < 2 or not isinstance(body[-1], gast.Return) or not isinstance(body[-2], gast.FunctionDef):
         raise NotInlinable
     result, pullback = _returned(body[-1]), body[-2]
-    reader = _Reader(function, set(parameters(node)))
+    reader = TextReader(function, set(parameters(node)))
     forward = reader.steps(body[:-2])
     (cotangent,) = parameters(pullback)
     reader.known |= {cotangent}
-    inner = [s for s in pullback.body if not _is_docstring(s)]
+    inner = [s for s in pullback.body if not is_docstring(s)]
     if not isinstance(inner[-1], gast.Return) or not isinstance(inner[-1].value, gast.Tuple):
         raise NotInlinable
     backward = reader.steps(inner[:-1])
@@ -193,7 +193,7 @@ def _returned(node: gast.Return) -> str:
     raise NotInlinable
 
 
-def _is_docstring(node: gast.AST) -> bool:
+def is_docstring(node: gast.AST) -> bool:
     return isinstance(node, gast.Expr) and isinstance(node.value, gast.Constant)
 
 
@@ -202,7 +202,7 @@ def _is_none(node: gast.AST) -> bool:
     return no_tangent or (isinstance(node, gast.Constant) and node.value is None)
 
 
-class _Reader:
+class TextReader:
     """Reads the pure expressions of a rule's text; free names are resolved in the rule's own module."""
 
     def __init__(self, function: Any, known: set[str]) -> None:

@@ -12,6 +12,7 @@ from adcompiler.entry import Finish, entry_maker
 from adcompiler.errors import DifferentiationError, Origin, UnsupportedSyntaxError, definition_of, locate, refuse
 from adcompiler.module import generated_lines
 from adcompiler.pipeline import LOCK, Compiled, Request, compile_request
+from adcompiler.program import signature_of
 from adcompiler.rules.registry import is_non_differentiable, lookup, on_register
 from adcompiler.runtime.release import OFF, Release, current
 
@@ -36,6 +37,7 @@ class Variants:
         ruled: Callable[..., Any] | None = None,
         inner: bool = False,
         over: bool = False,
+        compiler: Callable[[Request], Any] = compile_request,
     ) -> None:
         self.function = function
         self.plan = plan
@@ -45,7 +47,8 @@ class Variants:
         self.ruled = ruled
         self.inner = inner
         self.over = over
-        self.signature = inspect.signature(function, follow_wrapped=False)
+        self.compiler = compiler
+        self.signature = signature_of(function)
         self.code, self.defaults, self.kwdefaults = _body(function)
         self.first: Callable[..., Any] = self.miss
         self.count = 0
@@ -56,7 +59,7 @@ class Variants:
     def renew(self) -> None:
         """Forget what was compiled if the function's body or defaults were replaced."""
         self.code, self.defaults, self.kwdefaults = _body(self.function)
-        self.signature = inspect.signature(self.function, follow_wrapped=False)
+        self.signature = signature_of(self.function)
         self.forget()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -98,7 +101,7 @@ class Variants:
         types_ = tuple(map(type, (*args, *kwargs.values())))
         return bool(lookup(self.function, types_) or is_non_differentiable(self.function))
 
-    def compiled(self, args: Any, kwargs: Any) -> Compiled:
+    def compiled(self, args: Any, kwargs: Any) -> Any:
         """The compilation for the arguments of one call."""
         arguments = self.bound(args, kwargs)
         try:
@@ -108,7 +111,7 @@ class Variants:
             raise
         release = current().fitting(arguments) if self.single_use else OFF
         how = release, self.inline, self.inner, self.over
-        return compile_request(Request(self.function, arguments, wanted, *how))
+        return self.compiler(Request(self.function, arguments, wanted, *how))
 
     def bound(self, args: Any, kwargs: Any) -> dict[str, Any]:
         """Parameter → value, as Python binds them (Python's own TypeError if they do not fit)."""

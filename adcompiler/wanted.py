@@ -90,10 +90,16 @@ def _described(value: Any) -> str:
     return "None" if value is None else f"of type {type(value).__name__}"
 
 
+def returned(value: Any) -> str:
+    """What a function has returned, for messages."""
+    text = _described(value)
+    return f"a value {text}" if text.startswith("of type") else text
+
+
 def check_pair(value: Any, name: str) -> None:
     """Raise NotScalarError unless `value` is the pair that `has_aux=True` asks for."""
     if not (isinstance(value, tuple) and len(value) == 2):
-        raise NotScalarError(f"{name} returned {_described(value)}; has_aux=True needs a pair (value, aux)")
+        raise NotScalarError(f"{name} returned {returned(value)}; has_aux=True needs a pair (value, aux)")
 
 
 def check_scalar(value: Any, name: str) -> None:
@@ -109,7 +115,7 @@ def check_scalar(value: Any, name: str) -> None:
         hint = "Is a return missing?" if value is None else "Use pullback() for other outputs."
         if isinstance(value, tuple) and len(value) == 2:
             hint = "If the first is the loss, use value_and_grad(..., has_aux=True); pullback() is for other outputs."
-        raise NotScalarError(f"{name} returned {_described(value)}; a gradient needs one real number\n{hint}")
+        raise NotScalarError(f"{name} returned {returned(value)}; a gradient needs one real number\n{hint}")
     if is_array(value) and not isinstance(value, np.generic):
         if value.ndim or value.dtype.kind not in "fiu":
             raise NotScalarError(

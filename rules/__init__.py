@@ -6,6 +6,7 @@ import numpy as np
 
 from adcompiler.rules import axes as axes
 from adcompiler.rules import callbacks as callbacks
+from adcompiler.rules import checkpoints as checkpoints
 from adcompiler.rules import cmathmodule as cmathmodule
 from adcompiler.rules import conversions as conversions
 from adcompiler.rules import counting as counting
@@ -30,6 +31,12 @@ from adcompiler.rules import forward_selected as forward_selected
 from adcompiler.rules import fourier as fourier
 from adcompiler.rules import grids as grids
 from adcompiler.rules import guarded as guarded
+from adcompiler.rules import helpers_functions as helpers_functions
+from adcompiler.rules import helpers_guarded as helpers_guarded
+from adcompiler.rules import helpers_inert as helpers_inert
+from adcompiler.rules import helpers_pushing as helpers_pushing
+from adcompiler.rules import helpers_reductions as helpers_reductions
+from adcompiler.rules import helpers_shapes as helpers_shapes
 from adcompiler.rules import indexing as indexing
 from adcompiler.rules import inert as inert
 from adcompiler.rules import joining as joining

@@ -11,7 +11,7 @@ from adcompiler.runtime.shapes import conj, fit, shape
 RESULTS = (None, "fresh", "view", "same")
 
 # Parameters that the caller of a rule fills in, not the user.
-RULE_OPTIONS = ("needs", "config")
+RULE_OPTIONS = ("needs", "config", "apart")
 
 
 def key_name(key: Any) -> str:

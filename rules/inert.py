@@ -5,8 +5,6 @@ from typing import Any
 import numpy as np
 
 from adcompiler.rules.registry import non_differentiable
-from adcompiler.runtime.elementary import can_divide, is_finite
-from adcompiler.runtime.facts import is_basic, is_mask, is_static
 
 # Steps and predicates, entry by entry
 
@@ -21,7 +19,6 @@ non_differentiable(np.round, np.around, np.ndarray.round, kind="elementwise")
 
 # Questions about a whole array, answered by one bool
 
-non_differentiable(is_finite, can_divide, is_static, is_basic, is_mask, kind="int")
 non_differentiable(np.array_equal, np.array_equiv, np.allclose, np.isscalar, np.iterable, kind="int")
 non_differentiable(np.iscomplexobj, np.isrealobj, np.shares_memory, np.may_share_memory, np.isdtype, kind="int")
 non_differentiable(np.issubdtype, np.can_cast, kind="int")

@@ -195,6 +195,9 @@ def gaussian_lines(rank, sigma, order, mode, truncate, radius):
     ]
 
 
+non_differentiable(gaussian_weights, gaussian_lines, kind="other")
+
+
 @rrule(ndimage.gaussian_filter1d, result="fresh", kind="like")
 def gaussian_filter1d(input, sigma, axis=-1, order=0, *, mode="reflect", cval=0.0, truncate=4.0, radius=None, needs):
     require_constant(needs[1], sigma, "sigma", "gaussian_filter1d")
@@ -263,15 +266,22 @@ def uniform_filter1d(input, size, axis=-1, *, mode="reflect", cval=0.0, origin=0
     return y, pullback
 
 
+def uniform_lines(rank, size, mode, origin):
+    """The lines of a filter that takes the mean of a window."""
+    options = (per_axis(value, rank) for value in (size, mode, origin))
+    return [(axis, np.full(n, 1 / n), m, o) for axis, (n, m, o) in enumerate(zip(*options, strict=True)) if n > 1]
+
+
+non_differentiable(uniform_lines, kind="other")
+
+
 @rrule(ndimage.uniform_filter, result="fresh", kind="like")
 def uniform_filter(input, size=3, *, mode="reflect", cval=0.0, origin=0, needs):
     require_constant(needs[3], cval, "cval", "uniform_filter")
     y = ndimage.uniform_filter(input, size, mode=mode, cval=cval, origin=origin)
 
     def pullback(y_bar):
-        options = (per_axis(value, y_bar.ndim) for value in (size, mode, origin))
-        lines = [(axis, np.full(n, 1 / n), m, o) for axis, (n, m, o) in enumerate(zip(*options, strict=True)) if n > 1]
-        return lines_bar(y_bar, lines), None, None, None, None
+        return lines_bar(y_bar, uniform_lines(y_bar.ndim, size, mode, origin)), None, None, None, None
 
     return y, pullback
 

@@ -76,8 +76,7 @@ def _operand_bar(c: Any, position: int, terms: list[str], out: str, operands: Se
     named, factors, target = _complete(named, factors, term, lengths, like_of(c, *factors))
     if not factors:
         return c
-    loops = math.prod(dict(pair for name, f in zip(named, factors, strict=True) for pair in _sizes(name, f)).values())
-    search = len(factors) > 1 and loops > _WORTH_A_SEARCH
+    search = len(factors) > 1 and _loops(named, factors) > _WORTH_A_SEARCH
     product = np.einsum(f"{','.join(named)}->{target}", *factors, optimize=search)
     return fit(product if out else c * product, lengths)
 
@@ -86,16 +85,21 @@ def _complete(
     named: list[str], factors: list[Any], term: str, lengths: Shape, like: Any
 ) -> tuple[list[str], list[Any], str]:
     """Factors that make `term` a possible result: ones for axes that were only summed, a unit matrix for a diagonal."""
-    free = (letter for letter in string.ascii_letters if letter not in "".join([*named, term]))
-    target = ""
+    free = [letter for letter in string.ascii_letters if letter not in "".join([*named, term])]
+    target, count = "", 0
     for letter, n in zip(term, lengths, strict=True):
         if letter in target:
-            again = next(free)
+            again, count = free[count], count + 1
             named, factors, letter = [*named, letter + again], [*factors, eye(n, bool, like)], again
         elif not any(letter in name for name in named):
             named, factors = [*named, letter], [*factors, ones((n,), bool, like)]
         target += letter
     return named, factors, target
+
+
+def _loops(named: list[str], factors: list[Any]) -> int:
+    """The number of multiplications without an order of contraction."""
+    return math.prod(dict(pair for name, f in zip(named, factors, strict=True) for pair in _sizes(name, f)).values())
 
 
 def _sizes(name: str, factor: Any) -> Any:

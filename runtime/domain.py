@@ -11,13 +11,25 @@ import numpy as np
 from adcompiler.runtime.arrays import is_library_class
 
 NUMBERS = (bool, int, float, complex, np.generic)
-_PLAIN = (list, tuple, type(None), str, bytes, slice, type(Ellipsis), type, np.dtype)
+# Modules whose Python functions are not read: their derivative is a rule or nothing.
+LIBRARIES = ("numpy", "scipy", "cupy", "cupyx", "adcompiler", "functools")
+_PLAIN = (list, tuple, type(None), str, bytes, slice, type(Ellipsis), type, np.dtype, type(np._NoValue))
+
+
+# What rules are written in may be read as users' code is; what stands for itself in a program may not.
+_NOT_READ = ("rules.registry", *(f"runtime.{name}" for name in "dynamic hooks marks project release walk".split()))
 
 
 def foreign_module(function: Any) -> bool:
     """Whether a function belongs to a library whose source is never read."""
     root = (getattr(function, "__module__", None) or "").split(".")[0]
-    return root in ("numpy", "scipy", "cupy", "cupyx", "adcompiler", "functools")
+    return root in LIBRARIES and not is_rule_code(function)
+
+
+def is_rule_code(function: Any) -> bool:
+    """Whether a function is a rule of adcompiler's own, or one that such rules call: plain code, which is compiled."""
+    root, _, module = (getattr(function, "__module__", None) or "").partition(".")
+    return root == "adcompiler" and module.startswith(("rules.", "runtime.", "transpose")) and module not in _NOT_READ
 
 
 def unwrapped(f: Any) -> Any:

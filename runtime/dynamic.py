@@ -166,6 +166,18 @@ def once(resolve: Callable[..., Resolved]) -> Callable[..., Resolved]:
     return resolved
 
 
+def resolve_body(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:
+    """As `resolve_value`, where what is compiled belongs to the body of `f`: the next function made of it finds it."""
+    f = unwrapped(f)
+    if _is_declared(f) or (getattr(f, "__self__", None) is not None and _is_declared(getattr(f, "__func__", f))):
+        return resolve_value(wanted, f, *args, **kwargs)
+    for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
+        if mark:
+            _check_tangible(value)
+    found = _by_source(caller(f, bool(kwargs)), wanted, (f, *args), kwargs)
+    return without_owner(found, f)
+
+
 def _same(*args: Any) -> tuple[Any, ...]:
     return args
 
@@ -235,15 +247,16 @@ def _plain_attribute(obj: Any, name: str, computed: Any) -> Resolved:
     return inner.given(_same, _without_function(inner))
 
 
-def _check_tangible(value: Any) -> None:
+def _check_tangible(value: Any, seen: frozenset[int] = frozenset()) -> None:
     """Raise if an active value may carry derivatives in a place where they would be lost."""
     if isinstance(value, types.MethodType | types.BuiltinMethodType):
         value = getattr(value, "__self__", None)
     if isinstance(value, types.FunctionType) or has_plain_fields(type(value)):
         return  # compiled with what it captures or holds; defaults are constants
     elif isinstance(value, list | tuple | dict):
-        for item in value.values() if isinstance(value, dict) else value:
-            _check_tangible(item)
+        if id(value) not in seen:
+            for item in value.values() if isinstance(value, dict) else value:
+                _check_tangible(item, seen | {id(value)})
     elif not isinstance(value, NUMBERS) and not is_domain(value) and callable(value) and not _is_declared(value):
         if not isinstance(value, _OPAQUE):
             raise _intangible(value)
@@ -363,8 +376,8 @@ def _first_of(key: Any, methods: list[tuple[Any, Any, bool]], wanted: tuple[bool
     return Resolved(forward, backward, apart=functools.partial(forward, apart=True))
 
 
-def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:
-    def forward(*args: Any, **kwargs: Any) -> Any:
+def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resolved:  # noqa: C901
+    def run(apart: str | None, *args: Any, **kwargs: Any) -> Any:
         for rule in rules[rules.index(first_that_takes(rules, args, kwargs)) :]:
             given = in_arrays(rule, key, _values(args, kwargs))
             positional, named = _as_taken(key, given[: len(args)]), dict(zip(kwargs, given[len(args) :], strict=True))
@@ -372,7 +385,7 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
                 bound = rule.signature.bind(*positional, **named)
             except TypeError as error:
                 raise refused_call(key, error) from None
-            options = options_of(rule, wanted, positional, named, resolve_value)
+            options = options_of(rule, wanted, positional, named, resolve_value, apart)
             found = rule.function(*bound.args, **bound.kwargs, **options)
             if found is not NotImplemented:
                 y, pullback = value_and_pullback(rule, found)
@@ -400,7 +413,10 @@ def _by_rule(rules: Any, key: Any, wanted: Any, args: Any, kwargs: Any) -> Resol
 
     results = {rule.result for rule in rules}
     result = results.pop() if len(results) == 1 else None
-    found = Resolved(forward, backward, ruled=True, builtin=all(rule.builtin for rule in rules), result=result)
+    builtin = all(rule.builtin for rule in rules)
+    found = Resolved(functools.partial(run, None), backward, ruled=True, builtin=builtin, result=result)
+    if all("apart" in rule.options for rule in rules):
+        found.apart, found.strict = functools.partial(run, "written"), functools.partial(run, "outside")
     found.foreign = not all(is_domain(a) or is_plain_container(a) or a is None for a in (*args, *kwargs.values()))
     return found
 

@@ -13,7 +13,8 @@ from adcompiler.runtime.shapes import real, shape
 def read_triangle(a_bar: Any, upper: bool) -> Any:
     """The cotangent of the triangle that NumPy reads of a Hermitian matrix, given that of the whole matrix."""
     both = a_bar + adjoint(a_bar)
-    return (np.triu if upper else np.tril)(both) * (1 - 0.5 * eye(a_bar.shape[-1], real(a_bar).dtype, a_bar))
+    triangle = np.triu(both) if upper else np.tril(both)
+    return triangle * (1 - 0.5 * eye(a_bar.shape[-1], real(a_bar).dtype, a_bar))
 
 
 def from_triangle(a: Any, upper: bool) -> Any:

@@ -9,17 +9,27 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.held import is_place
 from adcompiler.runtime.members import has_plain_fields
-from adcompiler.runtime.walk import is_constant
+from adcompiler.runtime.walk import entries, is_array, is_constant
 
 
-def frozen(value: Any, seen: dict[int, Any] | None = None) -> Any:
+class Copies(dict[int, Any]):
+    """What has been copied so far, by identity: with the arrays, and with containers and objects without numbers?"""
+
+    def __init__(self, arrays: bool = True, constants: bool = True) -> None:
+        super().__init__()
+        self.arrays = arrays
+        self.constants = constants
+
+
+def frozen(value: Any, seen: Copies | None = None) -> Any:
     """`value` with copies of all that may be rebound or written into: captured variables, containers, objects, arrays.
 
     Functions, methods, partials and objects of classes written in Python are looked into. What has nothing inside that
     could change is returned itself.
     """
-    seen = {} if seen is None else seen
+    seen = Copies() if seen is None else seen
     if id(value) in seen:
         return seen[id(value)][0]
     copy = _copied(value, seen)
@@ -27,8 +37,20 @@ def frozen(value: Any, seen: dict[int, Any] | None = None) -> Any:
     return copy
 
 
-def _copied(value: Any, seen: dict[int, Any]) -> Any:
+def as_called(value: Any, arrays: bool) -> Any:
+    """As `frozen`, for a call that is made again: containers and objects without numbers are themselves.
+
+    `arrays`: arrays are copied, too.
+    """
+    return frozen(value, Copies(arrays, constants=False))
+
+
+def _copied(value: Any, seen: Copies) -> Any:  # noqa: C901  one case per kind of value
     cls = type(value)
+    if cls is np.ndarray and not seen.arrays:
+        return value
+    if not seen.constants and is_place(value) and not _has_numbers(value, set()):
+        return value
     if cls is np.ndarray:
         return value.copy(order="K") if value.flags.writeable or value.base is not None else value
     if cls is FunctionType:
@@ -56,7 +78,18 @@ def _copied(value: Any, seen: dict[int, Any]) -> Any:
     return _object(value, seen)
 
 
-def _function(function: FunctionType, seen: dict[int, Any]) -> FunctionType:
+def _has_numbers(value: Any, seen: set[int]) -> bool:
+    """Whether there is an array, or a number with a derivative, in a value."""
+    if is_array(value):
+        return True
+    if is_constant(value) or id(value) in seen:
+        return False
+    seen.add(id(value))
+    children = entries(value)
+    return children is None or any(_has_numbers(child, seen) for child in children.values())
+
+
+def _function(function: FunctionType, seen: Copies) -> FunctionType:
     cells = tuple(CellType() for _ in function.__closure__ or ())
     new = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, cells)
     new.__kwdefaults__ = function.__kwdefaults__
@@ -70,7 +103,7 @@ def _function(function: FunctionType, seen: dict[int, Any]) -> FunctionType:
     return new
 
 
-def _object(value: Any, seen: dict[int, Any]) -> Any:
+def _object(value: Any, seen: Copies) -> Any:
     try:
         new = object.__new__(type(value))
     except TypeError:

@@ -91,6 +91,27 @@ def separate(c: Any, arrays: Layout, axis: int | None) -> Any:
     return collect(parts, container)
 
 
+def joined(parts: Any, shapes: list[Shape], axis: int | None, lengths: Shape) -> Any:
+    """The adjoint of `separate`: an array of shape `lengths`, of parts with the `shapes`; None is zero."""
+    given = [part for part in parts if part is not None]
+    if not given or not math.prod(lengths):
+        return zeros(lengths, given[0] if given else 0.0)
+    if axis is None:
+        return joined([None if p is None else p.reshape(-1) for p in parts], shapes, 0, (math.prod(lengths),)).reshape(
+            lengths
+        )
+    axis = axis % len(lengths)
+    lead, last = lengths[:axis], lengths[axis + 1 :]
+    step = math.prod(lead + last)
+    wholes = [
+        zeros((*lead, math.prod(own) // step, *last), given[0])
+        if part is None
+        else np.reshape(part, (*lead, -1, *last))
+        for part, own in zip(parts, shapes, strict=True)
+    ]
+    return np.concatenate(wholes, axis=axis)
+
+
 def collect(parts: list[Any], container: type) -> Any:
     """`parts` in the form of the argument they belong to: an array, a tuple or a list."""
     if container is tuple:

@@ -76,7 +76,7 @@ def lstsq_bar_a(y_bar: Any, inverse: Any, a: Any, b: Any, y: Any, rcond: Any) ->
     if 0 in shape(a):
         return np.zeros_like(y[0], shape=shape(a))
     x_bar, residual_bar, _, s_bar = y_bar
-    a, (b, x) = as_array(a), map(_columns, (b, y[0]))
+    a, b, x = as_array(a), _columns(b), _columns(y[0])
     rest = b - a @ x
     bars = []
     if x_bar is not None and rcond is None:

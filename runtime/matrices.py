@@ -62,7 +62,11 @@ def tensorsolve_bar_a(b_bar: Any, y: Any, a_shape: Shape, axes: Sequence[int] | 
     """The cotangent of `a` in ``y = np.linalg.tensorsolve(a, b, axes)``, given that of `b`."""
     order = solved_axes(len(a_shape), axes)
     bar = -np.tensordot(b_bar, conj(y), axes=0)
-    return np.transpose(np.reshape(bar, [a_shape[axis] for axis in order]), inverse_axes(order))
+    return np.transpose(np.reshape(bar, _taken(a_shape, order)), inverse_axes(order))
+
+
+def _taken(lengths: Shape, order: list[int]) -> Shape:
+    return tuple(lengths[axis] for axis in order)
 
 
 def solved_axes(rank: int, axes: Sequence[int] | None) -> list[int]:

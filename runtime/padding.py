@@ -64,13 +64,17 @@ def _outside_bar(
     if mode == "linear_ramp":
         return _ramp_bar(outside, x_shape)
     if mode in STATISTICS:
-        # As the array was when NumPy came to this axis.
-        so_far = [pair if i < axis else (0, 0) for i, pair in enumerate(widths)]
-        rows = np.moveaxis(_pad(x, so_far, mode, **options), axis, 0)
+        rows = _so_far(x, axis, widths, mode, options)
         lengths = options.get("stat_length")
         lengths = (None, None) if lengths is None else _pairs(lengths, len(widths))[axis]
         return _statistic_bar(outside, rows, lengths, mode)
     return _copied_bar(outside, x_shape, mode, options)
+
+
+def _so_far(x: Any, axis: int, widths: Widths, mode: str, options: dict[str, Any]) -> Any:
+    """The array as it was when NumPy came to `axis`, which is brought to the front."""
+    so_far = [pair if i < axis else (0, 0) for i, pair in enumerate(widths)]
+    return np.moveaxis(_pad(x, so_far, mode, **options), axis, 0)
 
 
 def _copied_bar(outside: tuple[Any, Any], x_shape: Shape, mode: str, options: dict[str, Any]) -> Any:
@@ -119,11 +123,16 @@ def _along(weights: Any, rows: Any) -> Any:
 def _statistic_bar(outside: tuple[Any, Any], rows: Any, lengths: tuple[Any, Any], mode: str) -> Any:
     """The adjoint of the modes that pad with the mean, median or an extremum of the elements next to the edge."""
     x_bar = zeros(rows.shape, outside[0])
-    ends = [len(rows) if length is None else min(length, len(rows)) for length in lengths]
-    for c, part in zip(outside, (slice(0, ends[0]), slice(len(rows) - ends[1], None)), strict=True):
+    for c, part in zip(outside, _parts(len(rows), lengths), strict=True):
         if len(c) and len(rows[part]):
             x_bar[part] += _mean_like_bar(np.sum(c, axis=0), rows[part], mode)
     return x_bar
+
+
+def _parts(count: int, lengths: tuple[Any, Any]) -> tuple[slice, slice]:
+    """The elements at both ends, of `count`, of which statistics are taken."""
+    first, last = (count if length is None else min(length, count) for length in lengths)
+    return slice(0, first), slice(count - last, None)
 
 
 def _mean_like_bar(c: Any, rows: Any, mode: str) -> Any:

@@ -100,3 +100,55 @@ def tangent(slopes: Sequence[Any], args: Any, y: Any, tangents: Any) -> Any:
     if several:
         return tuple(None if t is None else match(t, each) for t, each in zip(totals, y, strict=True))
     return None if totals[0] is None else match(totals[0], y)
+
+
+# Transposed
+
+
+def slope_products(
+    config: Any, partials: Sequence[Partial], args: Any, y: Any, y_bar: Any, wanted: Any, cts: Any, again: bool
+) -> tuple[Any, Any, Any]:
+    """The cotangents of `args`, `y` and `y_bar` in ``bars(partials, args, y, y_bar, wanted)``, whose own are `cts`.
+
+    Those of `args` and `y` are taken if the partials are differentiated `again`.
+    """
+    operands = [np.asarray(x)[()] if type(x) in (int, float, complex) else x for x in args]
+    args_bar: list[Any] = [None] * len(args)
+    y_bars: list[Any] = []
+    out_bar: Any = None
+    with np.errstate(all="ignore"):
+        for partial, ct in zip(partials, cts, strict=True):
+            if ct is None or not callable(partial):
+                continue
+            names = ("out",) if _wants_out(partial) else ()
+            flags = (False, *(again and is_real_or_complex(x) for x in operands), *(again for _ in names))
+            value, back = config.vjp(flags, partial, *operands, **({"out": y} if names else {}))
+            y_bars.append(_along(ct, value, y_bar))
+            if again:
+                bars_of = back(_weights(ct, value, y_bar))
+                args_bar = [_sum(a, b) for a, b in zip(args_bar, bars_of[1:], strict=False)]
+                out_bar = _sum(out_bar, bars_of[-1]) if names else out_bar
+    args_bar = [None if bar is None else as_given(fit(bar, shape(x)), x) for bar, x in zip(args_bar, args, strict=True)]
+    return tuple(args_bar), out_bar, functools.reduce(_sum, y_bars, None)
+
+
+def _along(ct: Any, partial: Any, y_bar: Any) -> Any:
+    """The cotangent of `y_bar`, or of the cotangents of several results, in its products with a partial."""
+    if isinstance(partial, tuple):
+        return tuple(None if c is None else _along(ct, d, c) for d, c in zip(partial, y_bar, strict=True))
+    return fit(multiply_strong(ct, partial), shape(y_bar))
+
+
+def _weights(ct: Any, partial: Any, y_bar: Any) -> Any:
+    """The cotangent of the partial itself."""
+    if isinstance(partial, tuple):
+        return tuple(None if c is None else _weights(ct, d, c) for d, c in zip(partial, y_bar, strict=True))
+    return fit(multiply_strong(y_bar, conj(ct)), shape(partial))
+
+
+def _sum(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return b if a is None else a
+    if isinstance(a, tuple):
+        return tuple(map(_sum, a, b))
+    return a + b

@@ -167,6 +167,16 @@ def _ranks(quantile: Any, ordered: Any, q: Any, method: str, weights: Any, skip_
     return np.where(unknown[:, -1], ordered.shape[-1] - 1, ranks)
 
 
+def level_bar(c: Any, quantile: Any, ordered: Any, q: Any, method: str, skip_nan: bool) -> Any:
+    """The cotangent of the levels in `_ranks`, which are piecewise constant by some methods, else linear."""
+    if method not in _CONTINUOUS:
+        return zeros(shape(q), c)
+    count = np.sum(ordered == ordered, axis=-1) if skip_nan else ordered.shape[-1]
+    percent = 100.0 if "percentile" in quantile.__name__ else 1.0
+    slopes = np.where(np.isfinite(c), c, 0) * (count + _CONTINUOUS[method][0]) / percent
+    return np.sum(slopes, axis=-1).reshape(shape(q))
+
+
 def _without_empty(places: Any, unknown: Any, options: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
     """Rows of nan alone made rows of numbers: what is found for them is not used, and nothing warns."""
     empty = unknown.all(axis=-1, keepdims=True)

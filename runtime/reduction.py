@@ -71,6 +71,13 @@ def share(c: Any, hit: Any, axis: Axis, keepdims: bool) -> Any:
     return masked(c, hit)
 
 
+def mean_of_hits(c: Any, hit: Any, axis: Axis, keepdims: bool) -> Any:
+    """The mean over `axis` of the elements of `c` where `hit` holds: the adjoint of `share`."""
+    total = np.sum(masked(c, hit), axis=axis, keepdims=keepdims)
+    count = np.sum(hit, axis=axis, keepdims=keepdims, dtype=dtype_of(total).char.lower())
+    return total / np.maximum(count, 1)
+
+
 def middle(x: Any, axis: Axis, higher: bool) -> Any:
     """The lower or higher of the two middle elements over `axis`, which is kept; nan if there is a nan, or nothing.
 
@@ -127,12 +134,14 @@ def cumprod_bar(c: Any, x: Any, y: Any, axis: int) -> Any:
     if np.all((size >= limits.tiny) & (size <= limits.max)):
         return reverse_cumsum(c * np.conj(y), axis) / np.conj(x)
     c, x, y = (np.moveaxis(as_array(array), axis, 0) for array in (c, np.conj(x), np.conj(y)))
-    rows = []
-    tail = zeros(x.shape[1:], c)
-    for i in range(len(x) - 1, -1, -1):
-        tail = c[i] + (tail * x[i + 1] if i + 1 < len(x) else 0)
-        rows.append(y[i - 1] * tail if i else tail)
-    return np.moveaxis(np.stack(rows[::-1]), 0, axis)
+    last = len(x) - 1
+    tail = c[last]
+    bar = zeros(x.shape, c * x[:1])
+    bar[last] = y[last - 1] * tail if last else tail
+    for i in range(last - 1, -1, -1):
+        tail = c[i] + tail * x[i + 1]
+        bar[i] = y[i - 1] * tail if i else tail
+    return np.moveaxis(bar, 0, axis)
 
 
 def diff_bar(c: Any, x_shape: Shape, n: int, axis: int) -> Any:

@@ -20,10 +20,12 @@ from adcompiler.runtime.walk import is_array, is_constant
 class Config:
     """What a rule may ask of the compiler that calls it, by a keyword-only parameter ``config``.
 
-    `single_use` says that the pullback is called once at most; `order` is the order of the derivative.
+    `wanted` says which of the call's arguments and keywords want a cotangent, in this order; `single_use` that the
+    pullback is called once at most; `order` is the order of the derivative.
     """
 
     resolve: Callable[..., Any] = field(repr=False)
+    wanted: tuple[bool, ...] = ()
     single_use: bool = False
     order: int = 1
 
@@ -74,13 +76,15 @@ def _binds(signature: inspect.Signature, args: Any, kwargs: Any) -> bool:
     return True
 
 
-def options_of(rule: Any, wanted: Any, args: Any, kwargs: Any, resolve: Callable[..., Any]) -> dict[str, Any]:
+def options_of(
+    rule: Any, wanted: Any, args: Any, kwargs: Any, resolve: Callable[..., Any], apart: str | None = None
+) -> dict[str, Any]:
     """What a rule asks for by keyword-only parameters; `resolve` finds the derivative of a call."""
-    options: dict[str, Any] = {}
+    options: dict[str, Any] = {"apart": apart} if "apart" in rule.options else {}
     if "needs" in rule.options:
         options["needs"] = _needs(rule, wanted, args, kwargs)
     if "config" in rule.options:
-        options["config"] = Config(resolve)
+        options["config"] = Config(resolve, tuple(wanted))
     return options
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.shapes import fit
+from adcompiler.runtime.ufuncs import as_given
 
 
 def _prepared(y: Any, x: Any, axis: int) -> tuple[Any, Any]:
@@ -28,7 +29,7 @@ def _returned(c: Any, y_bar: Any, h_bar: Any, y: Any, x: Any, dx: Any, axis: int
     """
     precision = np.result_type(c, y, *(() if x is None else (x,)))
     if precision.char in "fF":
-        y_bar, h_bar = (bar.astype("F" if bar.dtype.kind == "c" else "f") for bar in (y_bar, h_bar))
+        y_bar, h_bar = _single(y_bar), _single(h_bar)
     y_bar = np.moveaxis(fit(y_bar, np.moveaxis(np.asarray(y), axis, -1).shape), -1, axis)
     if x is None:
         return y_bar * dx, None, np.sum(h_bar)
@@ -39,6 +40,10 @@ def _returned(c: Any, y_bar: Any, h_bar: Any, y: Any, x: Any, dx: Any, axis: int
     x_bar = -np.diff(np.pad(h_bar, ends))
     x_bar = fit(x_bar, x.shape) if x.ndim == 1 else np.moveaxis(x_bar, -1, axis)
     return y_bar, x_bar, None
+
+
+def _single(bar: Any) -> Any:
+    return as_given(bar, np.zeros((), "F" if np.iscomplexobj(bar) else "f"))
 
 
 def area_bars(c: Any, y: Any, x: Any, dx: Any, axis: int) -> tuple[Any, Any, Any]:

@@ -3,7 +3,6 @@
 Unser, Aldroubi and Eden (1993), "B-spline signal processing", for the weights of the elements around a position.
 """
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -60,7 +59,7 @@ def sampled_bars(bar: Any, table: Any, coordinates: Any, order: int, mode: str, 
     table_bar = np.zeros(table.shape, np.result_type(bar, table))
     coordinate_bars = np.zeros((table.ndim, *bar.shape))
     value = np.where(inside, np.zeros(bar.shape, table.dtype), cval)
-    for step in itertools.product(range(order + 1), repeat=table.ndim):
+    for step in np.ndindex((order + 1,) * table.ndim):
         found_at = [folded(read[a][0] + step[a], table.shape[a], mode) for a in axes]
         weights = [read[a][1][step[a]] for a in axes]
         kept = np.all([p >= 0 for p in found_at], axis=0)

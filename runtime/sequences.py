@@ -10,7 +10,7 @@ import numpy as np
 from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.domain import is_domain
 from adcompiler.runtime.errors import NoRuleError
-from adcompiler.runtime.shapes import broadcast, conj, fit, shape
+from adcompiler.runtime.shapes import broadcast, conj, dtype_of, fit, shape
 from adcompiler.runtime.walk import is_array
 
 
@@ -18,7 +18,7 @@ def _like(values: Any, bars: Iterable[Any]) -> Any:
     """`bars` as an array, tuple or list, as `values` is one."""
     if is_array(values):
         join = np.array if like_of(values) is None else np.stack
-        return join(list(bars)).reshape(values.shape)
+        return join(list(bars)).reshape(shape(values))
     return tuple(bars) if isinstance(values, tuple) else list(bars)
 
 
@@ -39,7 +39,7 @@ def spread(c: Any, shapes: Any) -> Any:
     """The cotangent `c` of a sum given to each of its summands."""
     if shapes and isinstance(shapes[0], int):
         return broadcast(c, shapes)
-    return _like(shapes, (fit(c, entry) for entry in shapes))
+    return _like(shapes, [fit(c, entry) for entry in shapes])
 
 
 def share_equally(c: Any, values: Any, y: Any) -> Any:
@@ -47,9 +47,9 @@ def share_equally(c: Any, values: Any, y: Any) -> Any:
     if is_array(values):
         tied = values == y
         shares = np.where(tied, c / np.count_nonzero(tied), 0.0)
-        return shares.astype(values.dtype, copy=False)  # the count is wider than single precision
+        return shares.astype(dtype_of(values), copy=False)  # the count is wider than single precision
     ties = [bool(value == y) for value in values]
-    return _like(values, (c / sum(ties) if tie else 0.0 for tie in ties))
+    return _like(values, [c / sum(ties) if tie else 0.0 for tie in ties])
 
 
 def extreme_bar(c: Any, values: tuple[Any, ...], y: Any) -> Any:
@@ -60,17 +60,17 @@ def extreme_bar(c: Any, values: tuple[Any, ...], y: Any) -> Any:
 def scaled(c: Any, values: Any, y: Any) -> Any:
     """`c * value / y` for each of `values`, and 0 if `y` is 0: the cotangent of a Euclidean length `y`."""
     factor = c / y if y else 0.0
-    return _like(values, (factor * value for value in values))
+    return _like(values, [factor * value for value in values])
 
 
 def differences(p: Any, q: Any, like: Any) -> Any:
     """`p - q` entry by entry, in a sequence as `like` is."""
-    return _like(like, (a - b for a, b in zip(p, q, strict=True)))
+    return _like(like, [a - b for a, b in zip(p, q, strict=True)])
 
 
 def multiples(c: Any, partners: Any, values: Any) -> Any:
     """`c * partner` for each of `values`, in a sequence as they are."""
-    return _like(values, (c * conj(partner) for partner in partners))
+    return _like(values, [c * conj(partner) for partner in partners])
 
 
 def others_product(c: Any, values: Sequence[Any], start: Any) -> Any:
@@ -81,10 +81,10 @@ def others_product(c: Any, values: Sequence[Any], start: Any) -> Any:
         product = product * conj(value)
     bars: list[Any] = []
     after: Any = 1
-    for value, left in zip(reversed(values), reversed(before), strict=True):
+    for value, left in zip(list(values)[::-1], before[::-1], strict=True):
         bars.append(fit(left * after, shape(value)))
         after = after * conj(value)
-    return _like(values, reversed(bars))
+    return _like(values, bars[::-1])
 
 
 def start_bar(c: Any, values: Iterable[Any], start: Any) -> Any:
@@ -94,9 +94,9 @@ def start_bar(c: Any, values: Iterable[Any], start: Any) -> Any:
 
 def deviations(c: Any, values: Any, center: Any, like: Any) -> Any:
     """`c * (value - center)` for each of `values`, in a sequence as `like` is."""
-    return _like(like, (c * (value - center) for value in values))
+    return _like(like, [c * (value - center) for value in values])
 
 
 def inverse_powers(c: Any, values: Any, power: int) -> Any:
     """`c / value ** power` for each of `values`, and 0 where a value is 0."""
-    return _like(values, (c / value**power if value else 0.0 for value in values))
+    return _like(values, [c / value**power if value else 0.0 for value in values])

@@ -11,7 +11,7 @@ from adcompiler.runtime.products import adjoint
 from adcompiler.runtime.shapes import shape
 from adcompiler.runtime.spectral import (
     divide_where_not,
-    eigh_bar,
+    eigen_bar,
     equal_values,
     exceeds,
     largest,
@@ -32,8 +32,9 @@ def svd_bar(y_bar: Any, a: Any, y: Any, compute_uv: bool, hermitian: bool) -> An
         u, s, vh = y
     else:
         u_bar, s_bar, vh_bar = None, y_bar, None
-        options: dict[str, Any] = {"hermitian": True} if hermitian else {}
-        u, s, vh = np.linalg.svd(a, full_matrices=False, **options)
+        # Only NumPy knows of Hermitian matrices.
+        whole = np.linalg.svd(a, False, True, True) if hermitian else np.linalg.svd(a, full_matrices=False)
+        u, s, vh = whole
     if (u_bar is None and s_bar is None and vh_bar is None) or 0 in shape(a):
         return np.zeros_like(u, shape=shape(a))
     s_bar = None if s_bar is None else np.real(s_bar)
@@ -120,4 +121,4 @@ def _hermitian_bar(u_bar: Any, s_bar: Any, v_bar: Any, u: Any, s: Any, v: Any) -
         u_bar = turned if u_bar is None else u_bar + turned
     elif u_bar is None:
         s_bar = value_slopes(s_bar, s, 2 * s.shape[-1])
-    return eigh_bar((None if s_bar is None else s_bar * sign, u_bar), s * sign, u, "L")
+    return eigen_bar(None if s_bar is None else s_bar * sign, u_bar, s * sign, u, "L")

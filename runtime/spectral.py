@@ -122,7 +122,11 @@ def eigh_bar(y_bar: Any, w: Any, v: Any, uplo: str) -> Any:
     Eigenvectors have a free phase, and those of equal eigenvalues a free rotation: raises DifferentiationError if the
     function depends on them.
     """
-    w_bar, v_bar = y_bar
+    return eigen_bar(y_bar[0], y_bar[1], w, v, uplo)
+
+
+def eigen_bar(w_bar: Any, v_bar: Any, w: Any, v: Any, uplo: str) -> Any:
+    """The same, for the cotangents of the values and of the vectors."""
     if (w_bar is None and v_bar is None) or not v.size:
         return np.zeros_like(v)
     inner: Any = 0.0
@@ -145,7 +149,7 @@ def eigh_bar(y_bar: Any, w: Any, v: Any, uplo: str) -> Any:
 def eigvalsh_bar(y_bar: Any, a: Any, uplo: Any) -> Any:
     """The cotangent of `a` in ``np.linalg.eigvalsh(a)``."""
     w, v = np.linalg.eigh(a, uplo)
-    return eigh_bar((y_bar, None), w, v, uplo)
+    return eigen_bar(y_bar, None, w, v, uplo)
 
 
 def eig_bar(y_bar: Any, a_is_real: bool, w: Any, v: Any) -> Any:
@@ -156,7 +160,11 @@ def eig_bar(y_bar: Any, a_is_real: bool, w: Any, v: Any) -> Any:
     eigenvalue are real: raises DifferentiationError if the function depends on it, if a matrix cannot be diagonalised,
     or if the vectors are used where eigenvalues are equal.
     """
-    w_bar, v_bar = y_bar
+    return general_eigen_bar(y_bar[0], y_bar[1], a_is_real, w, v)
+
+
+def general_eigen_bar(w_bar: Any, v_bar: Any, a_is_real: bool, w: Any, v: Any) -> Any:
+    """The same, for the cotangents of the values and of the vectors."""
     if (w_bar is None and v_bar is None) or not v.size:
         return np.zeros_like(v)
     inverse, condition = inverse_of_eigenvectors(v)
@@ -183,7 +191,7 @@ def eig_bar(y_bar: Any, a_is_real: bool, w: Any, v: Any) -> Any:
 def eigvals_bar(y_bar: Any, a: Any) -> Any:
     """The cotangent of `a` in ``np.linalg.eigvals(a)``."""
     w, v = np.linalg.eig(a)
-    return eig_bar((y_bar, None), False, w, v)
+    return general_eigen_bar(y_bar, None, False, w, v)
 
 
 def inverse_of_eigenvectors(v: Any) -> tuple[Any, Any]:

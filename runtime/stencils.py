@@ -4,7 +4,6 @@ What a boundary does is said by the places that the elements of the extended arr
 constant: an extension is a reading by these, and its adjoint adds at them.
 """
 
-import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -63,7 +62,7 @@ def extended_bar(bar: Any, widths: Widths, modes: Sequence[str]) -> Any:
 def window_bar(y_bar: Any, weights: Any, shape: Sequence[int]) -> Any:
     """The cotangent of an extended array of `shape`, of which ``y[i] = sum(weights[k] * x[i + k])``."""
     x_bar = np.zeros(shape, np.result_type(y_bar, weights))
-    for offset in itertools.product(*map(range, weights.shape)):
+    for offset in np.ndindex(weights.shape):
         x_bar[_window(offset, y_bar.shape)] += y_bar * conj(weights[offset])
     return x_bar
 
@@ -71,7 +70,7 @@ def window_bar(y_bar: Any, weights: Any, shape: Sequence[int]) -> Any:
 def weights_bar(y_bar: Any, x: Any, shape: Sequence[int]) -> Any:
     """The cotangent of the weights, of this `shape`."""
     bar = np.zeros(shape, np.result_type(y_bar, x))
-    for offset in itertools.product(*map(range, shape)):
+    for offset in np.ndindex(*shape):
         bar[offset] = np.sum(y_bar * conj(x[_window(offset, y_bar.shape)]))
     return bar
 

@@ -46,12 +46,12 @@ def masked_bars(plain: Plain, operands: Any, y_bar: Any, y_shape: Shape, mask: A
     """The cotangents of the `operands` of an elementwise function that is computed where `mask` holds."""
     if mask is True:
         _, pullback = plain(*operands)
-        return tuple(map(unthunk, pullback(y_bar)))
+        return tuple([unthunk(bar) for bar in pullback(y_bar)])
     chosen = np.broadcast_to(mask, y_shape)
     _, pullback = plain(*(np.broadcast_to(x, y_shape)[chosen] for x in operands))
     several = isinstance(y_bar, (tuple, list))
     picked = tuple(None if c is None else broadcast(c, y_shape)[chosen] for c in (y_bar if several else (y_bar,)))
-    bars = map(unthunk, pullback(picked if several else picked[0]))
+    bars = [unthunk(bar) for bar in pullback(picked if several else picked[0])]
     return tuple(
         None if bar is None else fit(_put(bar, chosen), shape(x))[()] for bar, x in zip(bars, operands, strict=True)
     )

@@ -111,3 +111,30 @@ def a_number_or_an_array(x):
 def test_arithmetic_on_arrays_of_shape_none_gives_numbers():
     """What NumPy makes a number of is not put into an array."""
     check(a_number_or_an_array, X)
+
+
+# Variables that are bound again
+
+
+def bound_to_an_element(x):
+    h = x[:2] * 2.0
+    h = x.reshape((2, -1))[0]
+    return h[1] + np.sum(x)
+
+
+def bound_to_a_number(x):
+    z = 1j * x[2:]
+    z = 0.5
+    return z * x[0]
+
+
+def squared_in_place(x):
+    h = x[:2] * 2.0
+    h **= 2
+    return np.sum(x)
+
+
+@programs(bound_to_an_element, bound_to_a_number, squared_in_place)
+def test_a_variable_that_is_bound_again_is_not_what_it_was(program):
+    """A result in the place of an operand is not read by the name of a variable that has another value by then."""
+    check(program, X)

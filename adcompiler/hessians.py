@@ -1,0 +1,207 @@
+"""Second derivatives: `hvp`, `hessian`, `diag_hessian`, each a gradient of the tangent in some directions.
+
+    H v = the gradient of   x ↦ jvp(f, (x,), (v,))          one forward with tangents, one backward
+
+The tangent of a gradient is the gradient of the tangent, so this is forward-over-reverse too, at the same cost.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from adcompiler.api import gradient
+from adcompiler.differentiable import Transformed, function_of
+from adcompiler.errors import TangentError, definition_of, locate
+from adcompiler.forward_api import jvp
+from adcompiler.forwardmode import find_jvp
+from adcompiler.jacobians import by_rows, leaves
+from adcompiler.nested import derivative_of
+from adcompiler.runtime.pushing import completed
+from adcompiler.runtime.resolved import caller
+from adcompiler.runtime.walk import entries, gradient_like, is_array
+from adcompiler.variants import shown
+from adcompiler.wanted import Argnums, plan_gradient, wanted_names
+
+MODES = (None, "reverse", "forward")
+
+
+def hvp(f: Callable[..., Any], x: Any, v: Any, *args: Any, **kwargs: Any) -> Any:
+    """The Hessian of `f(x, *args, **kwargs)` with respect to `x`, times `v`: the derivative of the gradient along `v`.
+
+    `f` returns one real number, `v` has the structure and shapes of `x` (None anywhere for zero), as has the result. It
+    costs a small multiple of `f`, and the memory of a gradient. Raises NotScalarError and TangentError as `gradient`
+    and `jvp` do.
+    """
+    try:
+        (found,) = _Products(f, (0,), (x, *args), kwargs).times((v,))
+    except Exception as error:
+        raise shown(error)  # noqa: B904  it is the same exception
+    return found
+
+
+def hessian(f: Callable[..., Any], argnums: Argnums = 0, mode: str | None = None) -> Callable[..., Any]:
+    """The function that computes all second derivatives of `f`, which must return one real number.
+
+    Of an array the result has shape ``x.shape + x.shape``, of a float it is a float; of a structure it has that
+    structure with the structure inside, of a tuple `argnums` it is a tuple of tuples. No influence gives zeros. `mode`
+    is None or "reverse" (one product with a vector for each entry of the arguments) or "forward" (two tangents for each
+    entry of the result: less memory, for few arguments). Complex arguments are refused. Raises NotScalarError,
+    TangentError.
+    """
+    if mode not in MODES:
+        raise ValueError(f"mode is {' or '.join(map(repr, MODES))}, not {mode!r}")
+    call = functools.partial(_hessian, f, argnums, mode)
+    return Transformed(_Plain(call), f"hessian({getattr(f, '__name__', 'f')})", f, (hessian, (f, argnums, mode)))
+
+
+def diag_hessian(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """The function that computes the second derivatives of `f` with respect to each entry alone.
+
+    The result is shaped as the argument.
+
+    It takes one product with a vector for each entry; where `f` is a sum of terms in one entry each,
+    ``hvp(f, x, ones)`` is the same at once.
+    """
+    call = functools.partial(_diagonal, f, argnums)
+    return Transformed(_Plain(call), f"diag_hessian({getattr(f, '__name__', 'f')})", f, (diag_hessian, (f, argnums)))
+
+
+class _Plain:
+    """What stands for compiled variants in a `Transformed` that is computed by others."""
+
+    single_use = False
+    defaults = code = None
+
+    def __init__(self, first: Callable[..., Any]) -> None:
+        self.first = first
+        self.function = self
+
+    __code__ = __defaults__ = None
+
+
+class _Products:
+    """Products of the Hessian of one call with vectors: `times(v)`, one entry for each of the arguments asked for."""
+
+    def __init__(self, f: Any, argnums: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        function, options = function_of(f)
+        first = tuple(options.get("first", ()))
+        if not isinstance(function, types.FunctionType) or options.get("rule"):
+            function, first = caller(function, bool(kwargs)), (function,)
+        signature = inspect.signature(function, follow_wrapped=False)
+        bound = signature.bind(*first, *args, **kwargs)
+        bound.apply_defaults()
+        names = wanted_names(signature, tuple(a + len(first) if isinstance(a, int) and a >= 0 else a for a in argnums))
+        try:
+            plan_gradient(names, signature, bound.arguments)
+        except TangentError as error:
+            locate(error, definition_of(function))
+            raise
+        self.names = names
+        wanted = frozenset(name for name, _ in names)
+        self.jvp, self.arguments, self.active = find_jvp(function, wanted, (*first, *args), kwargs)
+        self.values = dict(zip(signature.parameters, self.arguments, strict=True))
+        self.primals = tuple(self.values[n] if p is None else self.values[n][p] for n, p in names)
+        self.derivative = derivative_of(self.jvp, function.__qualname__)
+        order = list(signature.parameters)
+        self.gradient = gradient(self.derivative, tuple(order.index(n) for n in dict.fromkeys(n for n, _ in names)))
+
+    def dots(self, vectors: tuple[Any, ...]) -> list[Any]:
+        """The tangents of the active parameters."""
+        given: dict[str, Any] = {}
+        for (name, position), v in zip(self.names, vectors, strict=True):
+            if position is None:
+                given[name] = v
+            else:
+                given.setdefault(name, [None] * len(self.values[name]))[position] = v
+        return [completed(given.get(n), self.values[n]) for n in self.active]
+
+    def times(self, vectors: tuple[Any, ...]) -> tuple[Any, ...]:
+        """The product with a vector."""
+        found = self.gradient(*self.arguments, *self.dots(vectors))
+        by_name = dict(zip(dict.fromkeys(n for n, _ in self.names), found, strict=True))
+        return tuple(by_name[n] if p is None else by_name[n][p] for n, p in self.names)
+
+    def along(self, first: tuple[Any, ...], second: tuple[Any, ...]) -> Any:
+        """The second derivative in two directions, forwards only."""
+        dots = self.dots(first)
+        moving = dict(zip(self.active, self.dots(second), strict=True))
+        tangents = [moving.get(n) for n in self.values]
+        return jvp(self.derivative, (*self.arguments, *dots), (*tangents, *(None for _ in dots)))[1]
+
+
+def _products(f: Any, argnums: Any, args: Any, kwargs: Any, name: str) -> _Products:
+    products = _Products(f, argnums if isinstance(argnums, tuple) else (argnums,), args, kwargs)
+    for leaf in (leaf for x in products.primals for leaf in leaves(x)):
+        if np.iscomplexobj(leaf.value):
+            raise TangentError(
+                f"{name} of a function of complex numbers\\nWrite it as a function of the real and the imaginary part."
+            )
+    return products
+
+
+def _hessian(f: Any, argnums: Any, mode: str | None, /, *args: Any, **kwargs: Any) -> Any:
+    products = _products(f, argnums, args, kwargs, "hessian")
+    row = products.times if mode != "forward" else functools.partial(_row_forwards, products)
+    found = by_rows("hessian", products.primals, products.primals, row)
+    each = tuple(tuple(f[i] for f in found) for i in range(len(found)))
+    return each if isinstance(argnums, tuple) else each[0][0]
+
+
+def _row_forwards(products: _Products, vectors: tuple[Any, ...]) -> tuple[Any, ...]:
+    """One row of the Hessian, entry by entry."""
+
+    def entry(i: int, keys: tuple[Any, ...], one: Any) -> Any:
+        seed = [None] * len(products.primals)
+        seed[i] = _at(products.primals[i], keys, one)
+        return products.along(vectors, tuple(seed))
+
+    return tuple(_each(x, functools.partial(entry, i)) for i, x in enumerate(products.primals))
+
+
+def _diagonal(f: Any, argnums: Any, /, *args: Any, **kwargs: Any) -> Any:
+    products = _products(f, argnums, args, kwargs, "diag_hessian")
+
+    def entry(i: int, keys: tuple[Any, ...], one: Any) -> Any:
+        seed: list[Any] = [None] * len(products.primals)
+        seed[i] = _at(products.primals[i], keys, one)
+        found = products.times(tuple(seed))[i]
+        for key in keys:
+            found = found[key]
+        return np.sum(found * one) if np.ndim(one) else found
+
+    each = tuple(_each(x, functools.partial(entry, i)) for i, x in enumerate(products.primals))
+    return each if isinstance(argnums, tuple) else each[0]
+
+
+def _at(value: Any, keys: tuple[Any, ...], one: Any) -> Any:
+    """A tangent of `value` that is `one` at a leaf, and zero elsewhere."""
+    if not keys:
+        return one
+    children = entries(value) or {}
+    return gradient_like(value, {k: _at(v, keys[1:], one) if k == keys[0] else None for k, v in children.items()})
+
+
+def _each(value: Any, entry: Callable[[tuple[Any, ...], Any], Any], keys: tuple[Any, ...] = ()) -> Any:
+    """The structure of a value with `entry(keys, one)` for each number in it."""
+    children = entries(value)
+    if children is not None:
+        return gradient_like(value, {k: _each(child, entry, (*keys, k)) for k, child in children.items()})
+    if not list(leaves(value)):
+        return None
+    if not is_array(value) or isinstance(value, np.generic):
+        return type(value)(entry(keys, 1.0))
+    out = np.zeros_like(value)
+    for index in np.ndindex(value.shape):
+        one = np.zeros_like(value)
+        one[index] = 1.0
+        out[index] = entry(keys, one)
+    return out
+
+
+__all__ = ["diag_hessian", "hessian", "hvp"]

@@ -1,0 +1,63 @@
+"""From a function and `argnums` to what a transform returns: compiled variants, or a call of its rule."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from adcompiler.differentiable import Transformed, TransformedMethod, TransformedRule, function_of, store_of
+from adcompiler.variants import Variants
+from adcompiler.wanted import check_nondiff, plan_gradient, wanted_names, without_first
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A transform: its public name, what it does around a compiled pair, and what it does with a rule.
+
+    `finisher(names, as_tuple, compiled)` and `ruled(function, argnums, options)` are as in `finish` and `ruled`; `mode`
+    tells transforms of one name apart. What is called more than once is not for single use.
+    """
+
+    name: str
+    finisher: Callable[..., Any]
+    ruled: Callable[..., Any]
+    mode: str = ""
+    single_use: bool = True
+
+
+def transform(f: Any, argnums: Any, kind: Kind, made: Any) -> Callable[..., Any]:
+    """The transformed function; `made` is the call of the public function that makes it again."""
+    function, options = function_of(f)
+    if not isinstance(argnums, int | str | tuple):
+        raise TypeError(
+            f"argnums is an int, a parameter name, or a tuple of these, not {argnums!r}; "
+            f"the arguments go to the result: {kind.name}(f)(x)"
+        )
+    name = f"{kind.name}({getattr(f, '__name__', 'f')})"
+    if not isinstance(function, types.FunctionType):
+        return TransformedRule(kind.ruled(function, argnums, options), name, f, made)
+    store = store_of(f)
+    first = options.get("first", ())
+    key = (kind.name, kind.mode, argnums, len(first))
+    variants = store.get(key)
+    if variants is None:
+        names = wanted_names(without_first(inspect.signature(function, follow_wrapped=False), len(first)), argnums)
+        check_nondiff(names, options)
+        plan = functools.partial(plan_gradient, names)
+        single_use = kind.single_use and options.get("single_use") is not False
+        finisher = functools.partial(kind.finisher, names, isinstance(argnums, tuple))
+        places = {**options, "first": (None,) * len(first)}  # the function outlives the objects it was called on
+        ruled = functools.partial(_ruled, kind.ruled, function, argnums, places)
+        variants = store[key] = Variants(function, plan, finisher, single_use, ruled=ruled)
+    return TransformedMethod(variants, name, f, made, first) if first else Transformed(variants, name, f, made)
+
+
+def _ruled(ruled: Any, function: Any, argnums: Any, options: Any, /, *args: Any, **kwargs: Any) -> Any:
+    return ruled(function, argnums, options)(*args, **kwargs)
+
+
+__all__ = ["Kind", "transform"]

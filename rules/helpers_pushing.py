@@ -1,0 +1,29 @@
+"""Rules of what text in forward mode calls, for derivatives of it."""
+
+from adcompiler.rules.registry import non_differentiable, rrule
+from adcompiler.runtime.pushing import new_zeros, own, spread, zero_array, zeros_of
+from adcompiler.runtime.shapes import fit, shape
+
+non_differentiable(zeros_of, new_zeros, kind="unknown")
+non_differentiable(zero_array, kind="filled_like")
+
+
+@rrule(spread, kind="array", flat=("value",), linear=("tangent",))
+def spread_rule(tangent, value):
+    y = spread(tangent, value)
+    tangent_shape = shape(tangent)
+
+    def pullback(y_bar):
+        return fit(y_bar, tangent_shape), None
+
+    return y, pullback
+
+
+@rrule(own, result="fresh", kind="like", linear=("tangent",))
+def own_rule(tangent):
+    y = own(tangent)
+
+    def pullback(y_bar):
+        return (y_bar,)
+
+    return y, pullback

@@ -1,0 +1,67 @@
+"""Calls that forward mode finds at run time, and the tangents of moves that depend on the values.
+
+`push(f, args, dots)` is `(y, y_dot)` for `y = f(*args)`; `connect` is told how the tangent is found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from adcompiler.runtime.errors import UnsupportedSyntaxError
+
+_find: Callable[..., Any]
+
+
+def connect(find: Callable[..., Any]) -> None:
+    """Give the compiler's part: of what `find(f, args, dots, named, own)` gives, `run(*operands)` is the pair."""
+    global _find
+    _find = find
+
+
+def push(f: Any, args: Any, dots: Any, named: Any = None, own: Any = None) -> tuple[Any, Any]:
+    """`(f(*args, **named), its tangent)`; `dots` are of the arguments, then of the keywords, `own` of `f`."""
+    found = _find(f, args, dots, named or {}, own)
+    y, y_dot = found.run(*found.operands)
+    return y, y_dot
+
+
+def push_method(obj: Any, name: str, obj_dot: Any, args: Any, dots: Any, named: Any = None) -> tuple[Any, Any]:
+    """`obj.name(*args)` and its tangent."""
+    found = _find(name, (obj, *args), (obj_dot, *dots), named or {}, None)
+    y, y_dot = found.run(*found.operands)
+    return y, y_dot
+
+
+def push_spread(f: Any, items: Any, dots: Any) -> tuple[Any, Any]:
+    """`f(*items)` and its tangent."""
+    return push(f, tuple(items), tuple(dots))
+
+
+def sort_dot(dots: list[Any], values: list[Any], key: Any = None, reverse: Any = False) -> None:
+    """Bring tangents into the order that `values.sort(...)` will give."""
+    marks = list(values) if key is None else list(map(key, values))
+    order = sorted(range(len(values)), key=marks.__getitem__, reverse=reverse)
+    dots[:] = [dots[i] for i in order]
+
+
+def remove_dot(dots: list[Any], values: list[Any], value: Any) -> None:
+    """Remove the tangent of the item that `values.remove(value)` will remove."""
+    if value in values:
+        del dots[values.index(value)]
+
+
+def pop_item_dot(dots: dict[Any, Any], last: bool = True) -> tuple[Any, Any]:
+    """What `popitem` takes from a dict of tangents."""
+    if not last:
+        key = next(iter(dots), None)
+        return None, dots.pop(key)
+    return None, dots.popitem()[1]
+
+
+def unsupported(what: str) -> UnsupportedSyntaxError:
+    """The refusal of a call that forward mode does not follow."""
+    return UnsupportedSyntaxError(f"{what} in forward mode\nCall a plain function instead.")
+
+
+__all__ = ["connect", "pop_item_dot", "push", "push_method", "push_spread", "remove_dot", "sort_dot"]

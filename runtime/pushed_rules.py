@@ -1,0 +1,116 @@
+"""A call with a rule and its tangent as plain code, from what is declared of the function; `dots` are the tangents.
+
+Each function here makes `pair(args, dots) → (y, y_dot)`, which can be differentiated as any other code.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from adcompiler.runtime.pushing import zeros_of
+
+
+def plainly(f: Any, named: Any) -> Any:
+    """Of a function whose value moves with nothing."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        y = f(*args, **named)
+        return y, zeros_of(y)
+
+    return pair
+
+
+def linearly(f: Any, moved: Any, named: Any) -> Any:
+    """Of a function that is linear in the arguments that are `moved`."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        new = tuple(d if on else a for a, d, on in zip(args, dots, moved, strict=True))
+        return f(*args, **named), f(*new, **named)
+
+    return pair
+
+
+def multilinearly(f: Any, places: Any, named: Any) -> Any:
+    """Of a function that is linear in each of the arguments at `places`."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        y_dot = f(*args[: places[0]], dots[places[0]], *args[places[0] + 1 :], **named)
+        for i in places[1:]:
+            y_dot = y_dot + f(*args[:i], dots[i], *args[i + 1 :], **named)
+        return f(*args, **named), y_dot
+
+    return pair
+
+
+def by_partials(f: Any, partials: Any, wants_out: Any, places: Any) -> Any:
+    """Of an elementwise function whose partial derivatives are known."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        y = f(*args)
+        y_dot = 0.0
+        for i in places:
+            slope = partials[i](*args, out=y) if wants_out[i] else partials[i](*args)
+            y_dot = y_dot + slope * dots[i]
+        return y, y_dot
+
+    return pair
+
+
+def by_forward_rule(rule: Any, named: Any) -> Any:
+    """Of a function with a forward rule."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        return rule(dots, *args, **named)
+
+    return pair
+
+
+def by_pullback(rule: Any, named: Any, transposed: Any, places: Any) -> Any:
+    """Of a function with a reverse rule: the transpose of its pullback.
+
+    `places` are where `*args` begins, None if there is none, and the number of parameters.
+    """
+    several, count = places
+
+    def pair(args: Any, dots: Any) -> Any:
+        y, pullback = rule(*args, **named)
+        if several is not None:
+            each = (*dots[:several], tuple(dots[several:]))
+        else:
+            each = tuple(dots)
+        return y, transposed(pullback, y, (*each, *((None,) * (count - len(each)))))
+
+    return pair
+
+
+def by_attribute(name: Any) -> Any:
+    """Of an attribute that is linear in its object."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        return getattr(args[0], name), getattr(dots[0], name)
+
+    return pair
+
+
+def by_gradient(transformed: Any, grads: Any, jvp: Any, count: Any, first: Any, with_value: Any) -> Any:
+    """Of a gradient: the gradient of the tangent; `grads` gives it from the arguments and their tangents."""
+
+    def pair(*inputs: Any) -> Any:
+        y = transformed(*inputs[first:count])
+        if with_value:
+            return y, (jvp(*inputs)[1], grads(*inputs))
+        return y, grads(*inputs)
+
+    return pair
+
+
+__all__ = [
+    "by_attribute",
+    "by_forward_rule",
+    "by_gradient",
+    "by_partials",
+    "by_pullback",
+    "linearly",
+    "multilinearly",
+    "plainly",
+]
