@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adcompiler.rules.registry import lookup
-from adcompiler.runtime.forward import match
+from adcompiler.runtime.forward import filled, match
 from adcompiler.runtime.quantiles_forward import median_dot, quantile_dot
 from adcompiler.testing import case, check_rule, normal
 
@@ -14,6 +14,8 @@ CASES = [
     case(match, normal(2, 3), np.zeros((2, 3))),
     case(match, 1.5, np.zeros((2, 3)), id="a number for an array"),
     case(match, normal(3), np.zeros((2, 3)), id="a row for a matrix"),
+    case(filled, normal(3), np.zeros(3)),
+    case(filled, (normal(3), None), (np.zeros(3), np.zeros(2)), id="of two arrays one"),
     case(median_dot, normal(4), np.float64(1.5), X, None, wrt=(0,)),
 ]
 
