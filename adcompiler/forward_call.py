@@ -49,10 +49,8 @@ def way_of(rule: Rule | None, key: Any, tangents: tuple[Any, ...]) -> str | None
 
     A forward rule may still decline.
     """
-    if any(True for _ in _explicit(rule, key)):
-        return "frule"
-    if rule is None:
-        return None
+    if rule is None or any(True for _ in _explicit(rule, key)):
+        return form_of(rule, key)
     active = _active(rule, tangents)
     if rule.partials:
         return "partials"
@@ -61,6 +59,17 @@ def way_of(rule: Rule | None, key: Any, tangents: tuple[Any, ...]) -> str | None
     if active <= set(rule.multilinear):
         return "multilinear"
     return "pointwise" if _is_pointwise(rule, key) else None
+
+
+def form_of(rule: Rule | None, key: Any) -> str | None:
+    """The name of the first way that a function has, for some calls at least; None if it has none."""
+    if any(True for _ in _explicit(rule, key)):
+        return "frule"
+    if rule is None:
+        return None
+    declared = {"partials": rule.partials, "linear": rule.linear, "multilinear": rule.multilinear}
+    found = next((name for name, given in declared.items() if given), None)
+    return found or ("pointwise" if _is_pointwise(rule, key) else None)
 
 
 def _by_declaration(rule: Rule, key: Any, args: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
