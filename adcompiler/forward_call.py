@@ -49,10 +49,8 @@ def way_of(rule: Rule | None, key: Any, tangents: tuple[Any, ...]) -> str | None
 
     A forward rule may still decline.
     """
-    if any(True for _ in _explicit(rule, key)):
-        return "frule"
-    if rule is None:
-        return None
+    if rule is None or any(True for _ in _explicit(rule, key)):
+        return form_of(rule, key)
     active = _active(rule, tangents)
     if rule.partials:
         return "partials"
@@ -61,6 +59,17 @@ def way_of(rule: Rule | None, key: Any, tangents: tuple[Any, ...]) -> str | None
     if active <= set(rule.multilinear):
         return "multilinear"
     return "pointwise" if _is_pointwise(rule, key) else None
+
+
+def form_of(rule: Rule | None, key: Any) -> str | None:
+    """The name of the first way that a function has, for some calls at least; None if it has none."""
+    if any(True for _ in _explicit(rule, key)):
+        return "frule"
+    if rule is None:
+        return None
+    declared = {"partials": rule.partials, "linear": rule.linear, "multilinear": rule.multilinear}
+    found = next((name for name, given in declared.items() if given), None)
+    return found or ("pointwise" if _is_pointwise(rule, key) else None)
 
 
 def _by_declaration(rule: Rule, key: Any, args: tuple[Any, ...], tangents: tuple[Any, ...]) -> Any:
@@ -235,7 +244,12 @@ def _keywords_of(key: Any) -> frozenset[str]:
         parameters = inspect.signature(key).parameters.values()
     except (TypeError, ValueError):
         return frozenset()
-    return frozenset(p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY))
+    by_name = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+    names = frozenset(p.name for p in parameters if p.kind in by_name)
+    return names | {_ANY} if any(p.kind is p.VAR_KEYWORD for p in parameters) else names
+
+
+_ANY = "**"  # stands for every name
 
 
 def unbound(
@@ -256,7 +270,7 @@ def unbound(
             count = len(positional) if seen else count
         elif p.kind is p.VAR_KEYWORD:
             keywords |= x if x is not None else dict.fromkeys(seen)
-        elif p.kind is p.KEYWORD_ONLY or (p.default is not p.empty and p.name in named):
+        elif p.kind is p.KEYWORD_ONLY or (p.default is not p.empty and (p.name in named or _ANY in named)):
             if seen is not p.default:
                 keywords[p.name] = x
         else:

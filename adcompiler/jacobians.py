@@ -118,11 +118,11 @@ def by_rows(name: str, value: Any, primals: tuple[Any, ...], back: Back) -> tupl
     """The derivative of a value with respect to each of the `primals`; `back` gives their cotangents."""
     inputs = [list(leaves(primal)) for primal in primals]
     blocks: dict[tuple[Any, ...], list[dict[tuple[Any, ...], Any]]] = {}
-    for leaf in _outputs(name, value):
+    for leaf in outputs(name, value):
         blocks[leaf.keys] = _blocks(leaf, value, primals, inputs, back)
 
     def of(i: int) -> Any:
-        return _like(value, lambda keys: _like(primals[i], blocks[keys][i].__getitem__))
+        return like(value, lambda keys: like(primals[i], blocks[keys][i].__getitem__))
 
     return tuple(map(of, range(len(primals))))
 
@@ -133,7 +133,7 @@ def _blocks(leaf: Leaf, value: Any, primals: Any, inputs: Any, back: Back) -> li
         rows = _row(seed_of(leaf.value), leaf, value, primals, back)
         whole = detach(tuple(map(materialize, rows, primals)), (rows, primals, value))
         return [{at.keys: at.of(row) for at in found} for row, found in zip(whole, inputs, strict=True)]
-    out = [{at.keys: _zeros(leaf.value, at.value) for at in found} for found in inputs]
+    out = [{at.keys: zeros(leaf.value, at.value) for at in found} for found in inputs]
     for index in np.ndindex(np.shape(leaf.value)):
         one = np.zeros_like(leaf.value)
         one[index] = 1.0
@@ -158,7 +158,7 @@ def _seed(value: Any, keys: tuple[Any, ...], one: Any) -> Any:
     return gradient_like(value, {k: _seed(v, keys[1:], one) if k == keys[0] else None for k, v in children.items()})
 
 
-def _zeros(y: Any, x: Any) -> Any:
+def zeros(y: Any, x: Any) -> Any:
     """The place for the rows of an array `y`: beside a number `x`, it is where `y` is."""
     shape = (*np.shape(y), *np.shape(x))
     if is_array(x) and not isinstance(x, np.generic):
@@ -182,7 +182,7 @@ def leaves(value: Any, keys: tuple[Any, ...] = (), above: frozenset[int] = froze
         yield from leaves(child, (*keys, key), above | {id(value)})
 
 
-def _like(value: Any, found: Callable[[tuple[Any, ...]], Any], keys: Any = (), above: Any = frozenset()) -> Any:
+def like(value: Any, found: Callable[[tuple[Any, ...]], Any], keys: Any = (), above: Any = frozenset()) -> Any:
     """The structure of a value with `found(keys)` at each leaf, and None for constants."""
     if is_constant(value) or id(value) in above:
         return None
@@ -190,10 +190,10 @@ def _like(value: Any, found: Callable[[tuple[Any, ...]], Any], keys: Any = (), a
     if children is None:
         return found(keys)
     above = above | {id(value)}
-    return gradient_like(value, {k: _like(child, found, (*keys, k), above) for k, child in children.items()})
+    return gradient_like(value, {k: like(child, found, (*keys, k), above) for k, child in children.items()})
 
 
-def _outputs(name: str, value: Any) -> list[Leaf]:
+def outputs(name: str, value: Any) -> list[Leaf]:
     """The leaves of a result; refused if there are none, or one is complex."""
     found = list(leaves(value))
     for leaf in found:

@@ -38,9 +38,25 @@ def check_kind(call: "Application") -> None:
     shape = _expected_shape(call)
     if shape is not None:
         call.require(np.shape(y) == shape, f"kind={kind!r} promises a value of shape {shape}, not {np.shape(y)}")
+    if kind in _REAL_AS_OPERANDS and not any(map(_may_be_complex, (*call.args, *call.kwargs.values()))):
+        call.require(not np.iscomplexobj(y), f"kind={kind!r} promises a real value, as everything here is")
     test = _KIND_TESTS.get(kind or "")
     if test is not None:
         call.require(test(call), f"kind={kind!r} does not fit a value {_describe(y)}")
+
+
+# The kinds that say that a value is real if all operands are.
+_REAL_AS_OPERANDS = (
+    *(*_ELEMENTWISE, "scalar", "reduction", "like", "array", "array1", "array2", "transpose", "matmul", "getitem"),
+    *("reshape", "stack", "concatenate", "broadcast_to", "expand_dims", "number", "ufunc"),
+)
+
+
+def _may_be_complex(value: Any) -> bool:
+    """Whether there is a complex number in an argument, or something that may name a complex dtype."""
+    if isinstance(value, (tuple, list)):
+        return any(map(_may_be_complex, value))
+    return isinstance(value, (str, type, np.dtype)) or np.iscomplexobj(value)
 
 
 def _expected_shape(call: "Application") -> tuple[int, ...] | None:

@@ -49,12 +49,14 @@ def expm1(tangents, x):
 
 @frule(np.sin)
 def sin(tangents, x):
-    return np.sin(x), multiply_strong(tangents[0], np.cos(x))
+    y = np.sin(x)
+    return y, multiply_strong(tangents[0], np.cos(x))
 
 
 @frule(np.cos)
 def cos(tangents, x):
-    return np.cos(x), multiply_strong(tangents[0], -np.sin(x))
+    y = np.cos(x)
+    return y, multiply_strong(tangents[0], -np.sin(x))
 
 
 @frule(np.tan)
@@ -65,12 +67,14 @@ def tan(tangents, x):
 
 @frule(np.sinh)
 def sinh(tangents, x):
-    return np.sinh(x), multiply_strong(tangents[0], np.cosh(x))
+    y = np.sinh(x)
+    return y, multiply_strong(tangents[0], np.cosh(x))
 
 
 @frule(np.cosh)
 def cosh(tangents, x):
-    return np.cosh(x), multiply_strong(tangents[0], np.sinh(x))
+    y = np.cosh(x)
+    return y, multiply_strong(tangents[0], np.sinh(x))
 
 
 # Logarithms, with a pole
@@ -78,27 +82,32 @@ def cosh(tangents, x):
 
 @frule(np.log)
 def log(tangents, x):
-    return np.log(x), divide_strong(tangents[0], x)
+    y = np.log(x)
+    return y, divide_strong(tangents[0], x)
 
 
 @frule(np.log2)
 def log2(tangents, x):
-    return np.log2(x), divide_strong(tangents[0], LOG_2 * x)
+    y = np.log2(x)
+    return y, divide_strong(tangents[0], LOG_2 * x)
 
 
 @frule(np.log10)
 def log10(tangents, x):
-    return np.log10(x), divide_strong(tangents[0], LOG_10 * x)
+    y = np.log10(x)
+    return y, divide_strong(tangents[0], LOG_10 * x)
 
 
 @frule(np.log1p)
 def log1p(tangents, x):
-    return np.log1p(x), divide_strong(tangents[0], 1 + x)
+    y = np.log1p(x)
+    return y, divide_strong(tangents[0], 1 + x)
 
 
 @frule(np.arctanh)
 def arctanh(tangents, x):
-    return np.arctanh(x), divide_strong(tangents[0], one_less_square(x))
+    y = np.arctanh(x)
+    return y, divide_strong(tangents[0], one_less_square(x))
 
 
 @frule(np.reciprocal)
@@ -125,18 +134,21 @@ def cbrt(tangents, x):
 
 @frule(np.arcsin)
 def arcsin(tangents, x):
-    return np.arcsin(x), divide_root(tangents[0], one_less_square(x))
+    y = np.arcsin(x)
+    return y, divide_root(tangents[0], one_less_square(x))
 
 
 @frule(np.arccos)
 def arccos(tangents, x):
-    return np.arccos(x), -divide_root(tangents[0], one_less_square(x))
+    y = np.arccos(x)
+    return y, -divide_root(tangents[0], one_less_square(x))
 
 
 @frule(np.arccosh)
 def arccosh(tangents, x):
     """Two roots, because the cut of the function is along x < 1 (DLMF 4.38.10)."""
-    return np.arccosh(x), divide_root(divide_root(tangents[0], x - 1), x + 1)
+    y = np.arccosh(x)
+    return y, divide_root(divide_root(tangents[0], x - 1), x + 1)
 
 
 # Complex numbers

@@ -111,7 +111,8 @@ def float_power(tangents, base, exp):
 
 @frule(builtins.abs, operator.abs, np.absolute)
 def absolute(tangents, x):
-    return abs(x), real(conj(sign(x)) * tangents[0])
+    y = abs(x)
+    return y, real(conj(sign(x)) * tangents[0])
 
 
 # Choices
@@ -259,7 +260,8 @@ def nextafter(tangents, x, towards):
 
 @frule(np.modf)
 def modf(tangents, x):
-    return np.modf(x), (tangents[0], None)
+    y = np.modf(x)
+    return y, (tangents[0], None)
 
 
 @frule(np.frexp)

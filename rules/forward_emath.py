@@ -20,17 +20,20 @@ def sqrt(tangents, x):
 
 @frule(np.emath.log)
 def log(tangents, x):
-    return np.emath.log(x), divide_strong(tangents[0], x)
+    y = np.emath.log(x)
+    return y, divide_strong(tangents[0], x)
 
 
 @frule(np.emath.log2)
 def log2(tangents, x):
-    return np.emath.log2(x), divide_strong(tangents[0], LOG_2 * x)
+    y = np.emath.log2(x)
+    return y, divide_strong(tangents[0], LOG_2 * x)
 
 
 @frule(np.emath.log10)
 def log10(tangents, x):
-    return np.emath.log10(x), divide_strong(tangents[0], LOG_10 * x)
+    y = np.emath.log10(x)
+    return y, divide_strong(tangents[0], LOG_10 * x)
 
 
 @frule(np.emath.logn)
@@ -74,4 +77,5 @@ def arccos(tangents, x):
 
 @frule(np.emath.arctanh)
 def arctanh(tangents, x):
-    return np.emath.arctanh(x), divide_strong(tangents[0], one_less_square(x))
+    y = np.emath.arctanh(x)
+    return y, divide_strong(tangents[0], one_less_square(x))

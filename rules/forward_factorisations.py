@@ -84,7 +84,8 @@ def eigvalsh(tangents, a, UPLO="L"):
     w, v = np.linalg.eigh(a, UPLO)
     inner = adjoint(v) @ from_triangle(tangents[0], UPLO.upper() == "U") @ v
     slopes = real(np.diagonal(inner, axis1=-2, axis2=-1))
-    return np.linalg.eigvalsh(a, UPLO), share_equal(slopes, equal_values(w))
+    y = np.linalg.eigvalsh(a, UPLO)
+    return y, share_equal(slopes, equal_values(w))
 
 
 @frule(np.linalg.eig)
@@ -106,7 +107,8 @@ def eigvals(tangents, a):
     w, v = np.linalg.eig(a)
     inverse, condition = inverse_of_eigenvectors(v)
     slopes = np.diagonal(inverse @ tangents[0] @ v, axis1=-2, axis2=-1)
-    return np.linalg.eigvals(a), share_equal(slopes, equal_values(w, condition))
+    y = np.linalg.eigvals(a)
+    return y, share_equal(slopes, equal_values(w, condition))
 
 
 # Singular values
@@ -120,7 +122,8 @@ def svdvals(tangents, x):
     u, s, vh = np.linalg.svd(x, full_matrices=False)
     slopes = real(np.diagonal(adjoint(u) @ tangents[0] @ adjoint(vh), axis1=-2, axis2=-1))
     null = is_null(s, u.shape[-2] + vh.shape[-1])
-    return np.linalg.svdvals(x), share_equal(np.where(null, 0, slopes), equal_values(s))
+    y = np.linalg.svdvals(x)
+    return y, share_equal(np.where(null, 0, slopes), equal_values(s))
 
 
 @frule(np.linalg.svd)

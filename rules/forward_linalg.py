@@ -44,7 +44,8 @@ def power_dot(dot, a, n):
 
 @frule(np.linalg.matrix_power)
 def matrix_power(tangents, a, n):
-    return np.linalg.matrix_power(a, n), power_dot(tangents[0], a, n)
+    y = np.linalg.matrix_power(a, n)
+    return y, power_dot(tangents[0], a, n)
 
 
 @frule(np.linalg.pinv)

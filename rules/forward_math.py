@@ -34,17 +34,20 @@ def cbrt(tangents, x):
 
 @frule(math.asin)
 def asin(tangents, x):
-    return math.asin(x), divide_strong(tangents[0], math.sqrt((1 - x) * (1 + x)))
+    y = math.asin(x)
+    return y, divide_strong(tangents[0], math.sqrt((1 - x) * (1 + x)))
 
 
 @frule(math.acos)
 def acos(tangents, x):
-    return math.acos(x), -divide_strong(tangents[0], math.sqrt((1 - x) * (1 + x)))
+    y = math.acos(x)
+    return y, -divide_strong(tangents[0], math.sqrt((1 - x) * (1 + x)))
 
 
 @frule(math.acosh)
 def acosh(tangents, x):
-    return math.acosh(x), divide_strong(tangents[0], math.sqrt((x - 1) * (x + 1)))
+    y = math.acosh(x)
+    return y, divide_strong(tangents[0], math.sqrt((x - 1) * (x + 1)))
 
 
 # Functions of two numbers
@@ -83,7 +86,8 @@ def atan2(tangents, y, x):
         z_dot = turn_bar(tangents[0], x, math.hypot(x, y))
     if tangents[1] is not None:
         z_dot = z_dot - turn_bar(tangents[1], y, math.hypot(x, y))
-    return math.atan2(y, x), z_dot
+    z = math.atan2(y, x)
+    return z, z_dot
 
 
 @frule(math.fmod)
@@ -113,7 +117,8 @@ def copysign(tangents, x, y):
     z_dot = 0.0
     if tangents[0] is not None:
         z_dot = tangents[0] * sign(x) * math.copysign(1.0, y)
-    return math.copysign(x, y), z_dot
+    z = math.copysign(x, y)
+    return z, z_dot
 
 
 @frule(math.nextafter)
@@ -166,12 +171,14 @@ def prod(tangents, iterable, *, start=1):
         if tangents[0] is not None and tangents[0][i] is not None:
             product_dot = product_dot + product * tangents[0][i]
         product = product * factor
-    return math.prod(iterable, start=start), product_dot
+    y = math.prod(iterable, start=start)
+    return y, product_dot
 
 
 @frule(math.modf)
 def modf(tangents, x):
-    return math.modf(x), (tangents[0], None)
+    y = math.modf(x)
+    return y, (tangents[0], None)
 
 
 @frule(math.frexp)
@@ -266,22 +273,26 @@ def complex_sqrt(tangents, z):
 
 @frule(cmath.asin)
 def complex_asin(tangents, z):
-    return cmath.asin(z), divide_strong(tangents[0], cosine_of_arcsine(z))
+    y = cmath.asin(z)
+    return y, divide_strong(tangents[0], cosine_of_arcsine(z))
 
 
 @frule(cmath.acos)
 def complex_acos(tangents, z):
-    return cmath.acos(z), -divide_strong(tangents[0], cosine_of_arcsine(z))
+    y = cmath.acos(z)
+    return y, -divide_strong(tangents[0], cosine_of_arcsine(z))
 
 
 @frule(cmath.asinh)
 def complex_asinh(tangents, z):
-    return cmath.asinh(z), divide_strong(tangents[0], cmath.sqrt(1 + 1j * z) * cmath.sqrt(1 - 1j * z))
+    y = cmath.asinh(z)
+    return y, divide_strong(tangents[0], cmath.sqrt(1 + 1j * z) * cmath.sqrt(1 - 1j * z))
 
 
 @frule(cmath.acosh)
 def complex_acosh(tangents, z):
-    return cmath.acosh(z), divide_strong(tangents[0], cmath.sqrt(z - 1) * cmath.sqrt(z + 1))
+    y = cmath.acosh(z)
+    return y, divide_strong(tangents[0], cmath.sqrt(z - 1) * cmath.sqrt(z + 1))
 
 
 # Polar coordinates
@@ -291,7 +302,8 @@ def complex_acosh(tangents, z):
 def phase(tangents, z):
     """0 at the origin, as the reverse rule takes it."""
     turn = conj(z) * tangents[0]
-    return cmath.phase(z), turn.imag / (z.real * z.real + z.imag * z.imag) if z else 0.0
+    y = cmath.phase(z)
+    return y, turn.imag / (z.real * z.real + z.imag * z.imag) if z else 0.0
 
 
 @frule(cmath.polar)

@@ -27,7 +27,8 @@ def sort(tangents, a, axis=-1, kind=None, *, stable=None):
 
 @frule(np.sort_complex)
 def sort_complex(tangents, a):
-    return np.sort_complex(a), in_order(tangents[0], np.argsort(a, -1), -1)
+    y = np.sort_complex(a)
+    return y, in_order(tangents[0], np.argsort(a, -1), -1)
 
 
 @frule(np.partition)

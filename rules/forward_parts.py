@@ -1,7 +1,8 @@
 """Reverse rules of the parts that forward rules are made of, which second derivatives go through."""
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.forward import match
+from adcompiler.runtime.forward import filled, kept, match
+from adcompiler.runtime.pointwise_forward import tangent, tangent_bars
 from adcompiler.runtime.quantiles import median_bar, quantile_bar
 from adcompiler.runtime.quantiles_forward import median_dot, quantile_dot
 from adcompiler.runtime.shapes import fit, shape
@@ -14,6 +15,28 @@ def match_(dot, y):
 
     def pullback(out_bar):
         return fit(out_bar, dot_shape), None
+
+    return out, pullback
+
+
+@rrule(filled, kind="unknown", flat=("x",))
+def filled_(dot, x):
+    out = filled(dot, x)
+
+    def pullback(out_bar):
+        return kept(out_bar, dot), None
+
+    return out, pullback
+
+
+@rrule(tangent, kind="unknown", accepts=(object,))
+def tangent_(partials, args, y, tangents, *, needs, config):
+    """Linear in the tangents; with respect to the operands, the derivatives of the partials are needed."""
+    out = tangent(partials, args, y, tangents)
+
+    def pullback(ct):
+        args_bar, y_bar, dots_bar = tangent_bars(config, partials, args, y, tangents, ct, needs[1] or needs[2])
+        return None, args_bar, y_bar, dots_bar
 
     return out, pullback
 

@@ -46,7 +46,8 @@ def ptp(tangents, a, axis=None, *, keepdims=False):
     y_dot = tie_mean(tangents[0], tie_hits(a, highest, axis, keepdims), axis, keepdims) - tie_mean(
         tangents[0], tie_hits(a, lowest, axis, keepdims), axis, keepdims
     )
-    return np.ptp(a, axis=axis, keepdims=keepdims), y_dot
+    y = np.ptp(a, axis=axis, keepdims=keepdims)
+    return y, y_dot
 
 
 @frule(np.maximum.reduce)

@@ -104,7 +104,8 @@ def norm(tangents, a, ord=None, axis=None, keepdims=False, check_finite=True):
     found = forward_linalg.norm(tangents[:4], np.asarray(a), ord, axis, keepdims)
     if found is NotImplemented:
         return NotImplemented
-    return linalg.norm(a, ord, axis, keepdims, check_finite), found[1]
+    y = linalg.norm(a, ord, axis, keepdims, check_finite)
+    return y, found[1]
 
 
 # Factorisations
@@ -120,7 +121,8 @@ def cholesky(tangents, a, lower=False, *, check_finite=True):
 @frule(linalg.eigvals)
 def eigvals(tangents, a, *, check_finite=True):
     _, w_dot = forward_factorisations.eigvals(tangents[:1], a)
-    return linalg.eigvals(a, check_finite=check_finite), w_dot
+    y = linalg.eigvals(a, check_finite=check_finite)
+    return y, w_dot
 
 
 @frule(linalg.svdvals)
@@ -128,7 +130,8 @@ def svdvals(tangents, a, *, check_finite=True):
     if 0 in shape(a):
         return NotImplemented
     _, s_dot = forward_factorisations.svdvals(tangents[:1], np.asarray(a))
-    return linalg.svdvals(a, check_finite=check_finite), s_dot
+    y = linalg.svdvals(a, check_finite=check_finite)
+    return y, s_dot
 
 
 # Functions of a matrix: the upper right block of ``f([[A, E], [0, A]])``, Higham (2008), "Functions of matrices", 3.16
@@ -146,42 +149,50 @@ def along(function, a, dot):
 
 @frule(linalg.expm)
 def expm(tangents, A):
-    return linalg.expm(A), along(linalg.expm, np.asarray(A), tangents[0])
+    y = linalg.expm(A)
+    return y, along(linalg.expm, np.asarray(A), tangents[0])
 
 
 @frule(linalg.sinm)
 def sinm(tangents, A):
-    return linalg.sinm(A), along(linalg.sinm, np.asarray(A), tangents[0])
+    y = linalg.sinm(A)
+    return y, along(linalg.sinm, np.asarray(A), tangents[0])
 
 
 @frule(linalg.cosm)
 def cosm(tangents, A):
-    return linalg.cosm(A), along(linalg.cosm, np.asarray(A), tangents[0])
+    y = linalg.cosm(A)
+    return y, along(linalg.cosm, np.asarray(A), tangents[0])
 
 
 @frule(linalg.sinhm)
 def sinhm(tangents, A):
-    return linalg.sinhm(A), along(linalg.sinhm, np.asarray(A), tangents[0])
+    y = linalg.sinhm(A)
+    return y, along(linalg.sinhm, np.asarray(A), tangents[0])
 
 
 @frule(linalg.coshm)
 def coshm(tangents, A):
-    return linalg.coshm(A), along(linalg.coshm, np.asarray(A), tangents[0])
+    y = linalg.coshm(A)
+    return y, along(linalg.coshm, np.asarray(A), tangents[0])
 
 
 @frule(linalg.tanhm)
 def tanhm(tangents, A):
-    return linalg.tanhm(A), along(linalg.tanhm, np.asarray(A), tangents[0])
+    y = linalg.tanhm(A)
+    return y, along(linalg.tanhm, np.asarray(A), tangents[0])
 
 
 @frule(linalg.tanm)
 def tanm(tangents, A):
-    return linalg.tanm(A), along(linalg.tanm, np.asarray(A), tangents[0])
+    y = linalg.tanm(A)
+    return y, along(linalg.tanm, np.asarray(A), tangents[0])
 
 
 @frule(linalg.logm)
 def logm(tangents, A):
-    return linalg.logm(A), along(linalg.logm, np.asarray(A), tangents[0])
+    y = linalg.logm(A)
+    return y, along(linalg.logm, np.asarray(A), tangents[0])
 
 
 @frule(linalg.sqrtm)

@@ -219,6 +219,18 @@ def cumprod_general(tangents, a, axis=None, dtype=None):
     return y, match(flat_or_along(tangents[0], a, axis), y)
 
 
+def cumulative_prod(tangents, x, /, *, axis=None, dtype=None, include_initial=False):
+    y = np.cumulative_prod(x, axis=axis, include_initial=include_initial, **given(dtype=dtype))
+    y_dot = flat_or_along(tangents[0], x, axis)
+    if include_initial:
+        along = 0 if axis is None else axis
+        y_dot = np.concatenate([0.0 * np.take(y, [0], along), y_dot], along)
+    return y, match(y_dot, y)
+
+
+if hasattr(np, "cumulative_prod"):
+    frule(np.cumulative_prod)(cumulative_prod)
+
 # Order statistics: piecewise linear in the elements
 
 

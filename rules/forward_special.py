@@ -17,7 +17,8 @@ TWO_OVER_SQRT_PI = float(2 / np.sqrt(np.pi))
 
 @frule(special.gammaln)
 def gammaln(tangents, x):
-    return special.gammaln(x), multiply_strong(tangents[0], specials.psi(x))
+    y = special.gammaln(x)
+    return y, multiply_strong(tangents[0], specials.psi(x))
 
 
 @frule(special.multigammaln)
@@ -28,22 +29,26 @@ def multigammaln(tangents, a, d):
 
 @frule(special.erf)
 def erf(tangents, z):
-    return special.erf(z), multiply_strong(TWO_OVER_SQRT_PI * tangents[0], bell(z))
+    y = special.erf(z)
+    return y, multiply_strong(TWO_OVER_SQRT_PI * tangents[0], bell(z))
 
 
 @frule(special.erfc)
 def erfc(tangents, z):
-    return special.erfc(z), multiply_strong(-TWO_OVER_SQRT_PI * tangents[0], bell(z))
+    y = special.erfc(z)
+    return y, multiply_strong(-TWO_OVER_SQRT_PI * tangents[0], bell(z))
 
 
 @frule(special.ndtr)
 def ndtr(tangents, x):
-    return special.ndtr(x), multiply_strong(tangents[0], normal_density(x))
+    y = special.ndtr(x)
+    return y, multiply_strong(tangents[0], normal_density(x))
 
 
 @frule(special.log_ndtr)
 def log_ndtr(tangents, x):
-    return special.log_ndtr(x), multiply_strong(tangents[0], mills_inverse(x))
+    y = special.log_ndtr(x)
+    return y, multiply_strong(tangents[0], mills_inverse(x))
 
 
 # Sums of exponentials

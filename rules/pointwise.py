@@ -7,7 +7,8 @@ from typing import Any
 
 from adcompiler.rules.forward import frule
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.pointwise import bars, refuse_complex, refuse_parameters, tangent, with_out
+from adcompiler.runtime.pointwise import bars, refuse_complex, refuse_parameters
+from adcompiler.runtime.pointwise_forward import tangent
 
 
 def pointwise(*keys_and_partials: Any, kind: str | None = "elementwise", real: bool = False) -> None:
@@ -62,10 +63,9 @@ def _forward_rule(function: Any, partials: tuple[Any, ...], real: bool, signatur
         if real:
             refuse_complex(function.__name__, args)
         y = function(*args)
-        return y, tangent(slopes, args, y, tangents)
+        return y, tangent(partials, args, y, tangents)
 
     names = [name for name in signature.parameters if name != "needs"]
-    slopes = [with_out(partial) if callable(partial) else None for partial in partials]
     first = inspect.Parameter("tangents", inspect.Parameter.POSITIONAL_OR_KEYWORD)
     given = [signature.parameters[name] for name in names]
     forward.__name__ = function.__name__

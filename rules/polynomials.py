@@ -120,7 +120,7 @@ def poly(seq_of_zeros):
     return y, pullback
 
 
-@rrule(np.roots, kind="array1")
+@rrule(np.roots, kind="array_complex")
 def roots(p):
     y = np.roots(p)
 

@@ -12,9 +12,11 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.rules.forward import frule
 from adcompiler.rules.outside import present
 from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.runtime.draws import log_slope, no_partial, replayed, state_of, triangular_partials
+from adcompiler.runtime.forward import match
 from adcompiler.runtime.ordering import take_bar
 from adcompiler.runtime.shapes import fit, shape
 
@@ -86,6 +88,39 @@ def draw_rule(name: str, draw: Draw, function: Any) -> Callable[..., Any]:
     return rule
 
 
+def draw_forward(name: str, draw: Draw, function: Any) -> Callable[..., Any]:
+    """The forward rule of one distribution: a draw moves with its parameters while the random numbers stay."""
+    names = tuple(draw.parameters)
+
+    def forward(tangents: Any, generator: Any, *args: Any) -> Any:
+        for parameter, dot in zip(names, tangents[1:], strict=False):
+            if dot is not None and draw.closed is not None and parameter not in draw.closed:
+                raise no_partial(name, parameter)
+        before = None if draw.standard is None else state_of(generator)
+        y = function(generator, *args)
+        e = None if before is None else getattr(replayed(generator, before), name)(*(draw.standard or ()), shape(y))
+        slopes = draw.partials(e, y, *args[: len(names)])
+        terms = [slope * dot for slope, dot in zip(slopes, tangents[1:-1], strict=True) if dot is not None]
+        return y, match(sum(terms[1:], terms[0]), y)
+
+    forward.__name__ = name
+    forward.__signature__ = _signature(draw, "tangents", "self", needs=False)  # type: ignore[attr-defined]
+    return forward
+
+
+def module_forward(name: str, draw: Draw) -> Callable[..., Any]:
+    """The forward rule of the function of that name in np.random."""
+    method = getattr(np.random, name)
+    inner = draw_forward(name, draw, method.__func__)
+
+    def forward(tangents: Any, *args: Any) -> Any:
+        return inner((None, *tangents), method.__self__, *args)
+
+    forward.__name__ = name
+    forward.__signature__ = _signature(draw, "tangents", needs=False)  # type: ignore[attr-defined]
+    return forward
+
+
 def module_rule(name: str, draw: Draw) -> Callable[..., Any]:
     """The rule of the function of that name in np.random, a method of a generator that it shares."""
     method = getattr(np.random, name)
@@ -100,7 +135,7 @@ def module_rule(name: str, draw: Draw) -> Callable[..., Any]:
     return rule
 
 
-def _signature(draw: Draw, *first: str) -> inspect.Signature:
+def _signature(draw: Draw, *first: str, needs: bool = True) -> inspect.Signature:
     """The parameters and the size, as NumPy names them; `needs` is the compiler's."""
     both, missing = inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.empty
     drawn = [(n, missing if default is None else default) for n, default in draw.parameters.items()]
@@ -108,16 +143,18 @@ def _signature(draw: Draw, *first: str) -> inspect.Signature:
     return inspect.Signature(
         [
             *(inspect.Parameter(n, both, default=default) for n, default in parameters),
-            inspect.Parameter("needs", inspect.Parameter.KEYWORD_ONLY),
+            *([inspect.Parameter("needs", inspect.Parameter.KEYWORD_ONLY)] if needs else []),
         ]
     )
 
 
 for _name, _draw in DRAWS.items():
     rrule(getattr(np.random, _name), result="fresh", kind="number")(module_rule(_name, _draw))
+    frule(getattr(np.random, _name))(module_forward(_name, _draw))
     for _owner in GENERATORS:
         _method = getattr(_owner, _name)
         rrule(_method, result="fresh", kind="number", accepts=GENERATORS)(draw_rule(_name, _draw, _method))
+        frule(_method)(draw_forward(_name, _draw, _method))
 
 
 # Draws of other things
@@ -135,6 +172,14 @@ def multivariate_normal(self, mean, cov, size=None, check_valid="warn", tol=1e-8
     return y, pullback
 
 
+@frule(np.random.Generator.multivariate_normal)
+def multivariate_normal_forward(tangents, self, mean, cov, size=None, check_valid="warn", tol=1e-8, *, method="svd"):
+    if tangents[2] is not None:
+        raise no_partial("multivariate_normal", "cov")
+    y = self.multivariate_normal(mean, cov, size, check_valid, tol, method=method)
+    return y, match(tangents[1], y)
+
+
 @rrule(np.random.Generator.choice, result="fresh", accepts=GENERATORS)
 def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True, *, needs):
     if needs[4]:
@@ -149,6 +194,16 @@ def choice(self, a, size=None, replace=True, p=None, axis=0, shuffle=True, *, ne
     return y, pullback
 
 
+@frule(np.random.Generator.choice)
+def choice_forward(tangents, self, a, size=None, replace=True, p=None, axis=0, shuffle=True):
+    if tangents[4] is not None:
+        raise no_partial("choice", "p")
+    chosen = self.choice(np.shape(a)[axis] if np.ndim(a) else a, size, replace, p, 0, shuffle)
+    if np.ndim(a):
+        return np.take(a, chosen, axis), np.take(tangents[1], chosen, axis)
+    return chosen, None
+
+
 @rrule(np.random.Generator.permutation, result="fresh", accepts=GENERATORS)
 def permutation(self, x, axis=0):
     order = self.permutation(np.shape(x)[axis] if np.ndim(x) else x)
@@ -159,6 +214,14 @@ def permutation(self, x, axis=0):
         return None, take_bar(y_bar, order, x_shape, axis), None
 
     return y, pullback
+
+
+@frule(np.random.Generator.permutation)
+def permutation_forward(tangents, self, x, axis=0):
+    order = self.permutation(np.shape(x)[axis] if np.ndim(x) else x)
+    if np.ndim(x):
+        return np.take(x, order, axis), np.take(tangents[1], order, axis)
+    return order, None
 
 
 # Draws without parameters other than counts, and generators themselves

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from scipy import fft
 
+from adcompiler.rules.forward import frule
 from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.runtime.fourier import (
     fft_bar,
@@ -193,6 +194,18 @@ def fftfreq(n, d=1.0):
         return None, fit(y_bar * conj(-y / d), shape(d))
 
     return y, pullback
+
+
+@frule(fft.fftfreq)
+def fftfreq_forward(tangents, n, d=1.0):
+    y = fft.fftfreq(n, d)
+    return y, -y / d * tangents[1]
+
+
+@frule(fft.rfftfreq)
+def rfftfreq_forward(tangents, n, d=1.0):
+    y = fft.rfftfreq(n, d)
+    return y, -y / d * tangents[1]
 
 
 @rrule(fft.rfftfreq, result="fresh", kind="array1")

@@ -2,6 +2,7 @@
 
 import statistics
 
+from adcompiler.rules import forward_statistics as forward_statistics
 from adcompiler.rules.registry import refused, rrule
 from adcompiler.runtime.facts import is_static
 from adcompiler.runtime.sequences import deviations, entry_shapes, inverse_powers, multiples, spread

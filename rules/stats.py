@@ -10,11 +10,12 @@ from scipy import stats
 
 from adcompiler.rules import stats_data as stats_data
 from adcompiler.rules import stats_multivariate as stats_multivariate
+from adcompiler.rules.forward import frule
 from adcompiler.rules.registry import non_differentiable, refused, rrule
 from adcompiler.rules.stats_families import CONTINUOUS, DISCRETE
 from adcompiler.runtime import distributions as slopes
 from adcompiler.runtime.callbacks import taken
-from adcompiler.runtime.distributions import Family, cotangents, evaluation, kept, released
+from adcompiler.runtime.distributions import Family, cotangents, evaluation, kept, released, tangent
 from adcompiler.runtime.errors import NoRuleError
 
 CONTINUOUS_FROZEN = type(stats.norm())
@@ -44,8 +45,14 @@ def with_argument(function: Any, slope: Any, accepts: tuple[type, ...]) -> None:
         e = evaluation(self, family_of(self), x, args, kwds)
         return y, lambda y_bar: (None, *cotangents(e, slope, y, y_bar, args, kwds))
 
-    rule.__name__ = function.__name__
+    def forward(tangents: Any, self: Any, x: Any, *args: Any, **kwds: Any) -> Any:
+        y = function(self, x, *args, **kwds)
+        e = evaluation(self, family_of(self), x, args, kwds)
+        return y, tangent(e, slope, y, tangents[1], tangents[2] or (), tangents[3] or {})
+
+    rule.__name__ = forward.__name__ = function.__name__
     rrule(function, accepts=accepts)(rule)
+    frule(function)(forward)
 
 
 def with_moment(function: Any, slope: Any) -> None:
@@ -56,8 +63,14 @@ def with_moment(function: Any, slope: Any) -> None:
         e = evaluation(self, family_of(self), None, args, kwds)
         return y, lambda y_bar: (None, *cotangents(e, slope, y, y_bar, args, kwds)[1:])
 
-    rule.__name__ = function.__name__
+    def forward(tangents: Any, self: Any, *args: Any, **kwds: Any) -> Any:
+        y = function(self, *args, **kwds)
+        e = evaluation(self, family_of(self), None, args, kwds)
+        return y, tangent(e, slope, y, None, tangents[1] or (), tangents[2] or {})
+
+    rule.__name__ = forward.__name__ = function.__name__
     rrule(function, accepts=(GENERIC,))(rule)
+    frule(function)(forward)
 
 
 def of_frozen(function: Any) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.rules.forward import forward_rule, forward_rules, frule
 from adcompiler.rules.registry import (
     all_non_differentiable,
     all_rules,
@@ -150,6 +151,46 @@ def reduceat_rule(ufunc: Any) -> Any:
     return reduceat
 
 
+def outer_forward(ufunc: Any, plain: Any) -> Any:
+    """The forward rule of ``ufunc.outer(a, b)``, from that of the plain call."""
+
+    def outer(tangents: Any, a: Any, b: Any, *, out: Any = NOWHERE, **keywords: Any) -> Any:
+        if given(keywords, out):
+            return NotImplemented
+        columns = np.reshape(a, shape(a) + (1,) * len(shape(b)))
+        columns_dot = None if tangents[0] is None else np.reshape(tangents[0], shape(columns))
+        found = plain((columns_dot, tangents[1]), columns, b)
+        return found if found is NotImplemented else (ufunc.outer(a, b), found[1])
+
+    out = inspect.Parameter("out", inspect.Parameter.KEYWORD_ONLY, default=NOWHERE)
+    signed(outer, [inspect.Parameter("tangents", inspect.Parameter.POSITIONAL_ONLY), *positional(("a", "b")), out])
+    return without_needs(outer)
+
+
+def accumulate_forward(ufunc: Any, plain: Any) -> Any:
+    """The forward rule of ``ufunc.accumulate(array, axis)``: that of the plain call, element by element."""
+
+    def accumulate(tangents, array, axis=0, dtype=None, out=None):
+        if dtype is not None or out is not None or not shape(array)[axis]:
+            return NotImplemented
+        y = ufunc.accumulate(array, axis=axis)
+        values, dots = np.moveaxis(array, axis, 0), np.moveaxis(tangents[0], axis, 0)
+        value, dot, rows = values[0], dots[0], [dots[0]]
+        for i in range(1, len(values)):
+            value, dot = plain((dot, dots[i]), value, values[i])
+            rows.append(dot)
+        return y, np.moveaxis(np.stack(rows), 0, axis)
+
+    return accumulate
+
+
+def without_needs(function: Any) -> Any:
+    """`function` with a signature that has no ``needs``: a forward rule is told by its tangents."""
+    parameters = [p for p in inspect.signature(function).parameters.values() if p.name != "needs"]
+    function.__signature__ = inspect.Signature(parameters)
+    return function
+
+
 def refuse_writing(name: str, out: Any) -> None:
     """Raise MutationError if a call has a place to write to."""
     if any(place is not None and place is not ... for place in (out if isinstance(out, tuple) else (out,))):
@@ -217,6 +258,7 @@ def add_rules(ufunc: Any) -> None:
     if not any(rule.function is _calls.get(ufunc) for rule in lookup(ufunc)):
         _calls[ufunc] = call_rule(ufunc)
         rrule(ufunc, result="fresh", kind="tuple" if ufunc.nout > 1 else "ufunc", general=True)(_calls[ufunc])
+    add_forward(ufunc)
     if ufunc.nin != 2 or lookup(ufunc.outer):
         return
     methods = [getattr(ufunc, name) for name in ("outer", *METHODS)]
@@ -226,7 +268,14 @@ def add_rules(ufunc: Any) -> None:
         declined.__module__ = "declined"  # not built in, so that it replaces the declaration
         rrule(*methods)(declined)
         return
-    rrule(ufunc.outer, result="fresh", kind="tuple" if ufunc.nout > 1 else "ufunc")(outer_rule(ufunc))
+    plain = next((rule for rule in lookup(ufunc) if rule.function is not _calls.get(ufunc)), None)
+    rrule(
+        ufunc.outer,
+        result="fresh",
+        kind="tuple" if ufunc.nout > 1 else "ufunc",
+        linear=("a", "b") if plain is not None and len(plain.linear) == 2 else (),
+        multilinear=("a", "b") if plain is not None and len(plain.multilinear) == 2 else (),
+    )(outer_rule(ufunc))
     if ufunc not in FOLDED:
         for method in methods[1:]:
             if refusal(method) is None:
@@ -234,7 +283,19 @@ def add_rules(ufunc: Any) -> None:
         return
     for key, make in zip(methods[1:], METHODS.values(), strict=True):
         result, kind = RESULTS[key.__name__]
-        rrule(key, result=result, kind=kind, general=bool(lookup(key)))(make(ufunc))
+        names = ("array", "initial") if key.__name__ == "reduce" else ("array",)
+        linear = names if ufunc in (np.add, np.subtract) else ()
+        rrule(key, result=result, kind=kind, general=bool(lookup(key)), linear=linear)(make(ufunc))
+
+
+def add_forward(ufunc: Any) -> None:
+    """The forward rules of the methods of a ufunc of two arguments with a forward rule."""
+    plain = forward_rule(ufunc)
+    if plain is None or ufunc.nin != 2 or ufunc.nout != 1 or forward_rules(ufunc.outer):
+        return
+    frule(ufunc.outer)(outer_forward(ufunc, plain))
+    if ufunc in FOLDED:
+        frule(ufunc.accumulate)(accumulate_forward(ufunc, plain))
 
 
 def add_declarations(ufunc: Any) -> None:

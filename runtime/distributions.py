@@ -14,6 +14,7 @@ import numpy as np
 
 from adcompiler.runtime.elementary import multiply_strong
 from adcompiler.runtime.errors import NoRuleError
+from adcompiler.runtime.forward import match
 from adcompiler.runtime.pointwise import is_real_or_complex
 from adcompiler.runtime.shapes import fit, shape
 from adcompiler.runtime.tangents import Thunk, unthunk
@@ -312,3 +313,15 @@ def _bar(e: Evaluation, slope: Slope, name: str, x: Any, out: Any, y_bar: Any) -
     with np.errstate(all="ignore"):
         found = as_given(fit(multiply_strong(y_bar, slope(e, name, np.asarray(out)[()])), shape(x)), np.asarray(x)[()])
     return found.tolist() if isinstance(x, list) else found
+
+
+def tangent(e: Evaluation, slope: Slope, out: Any, x_dot: Any, args: Any, kwds: dict[str, Any]) -> Any:
+    """The tangent of `out` by those of the argument, of positional parameters, and of those given by name."""
+    named = [("x", x_dot), *zip(parameter_names(e.dist), args, strict=False), *kwds.items()]
+    total = None
+    with np.errstate(all="ignore"):
+        for name, dot in named:
+            if dot is not None:
+                term = multiply_strong(dot, slope(e, name, np.asarray(out)[()]))
+                total = term if total is None else total + term
+    return None if total is None else match(total, out)

@@ -27,3 +27,10 @@ def filled(dot: Any, x: Any) -> Any:
     if isinstance(x, np.ndarray) or (is_array(x) and not isinstance(x, np.generic)):
         return np.zeros_like(x)
     return type(x)(0) if isinstance(x, (bool, int, float, complex, np.generic)) else x
+
+
+def kept(bar: Any, dot: Any) -> Any:
+    """The cotangent of the tangent `dot` in ``filled(dot, x)``, given that of the result: None where `dot` is."""
+    if isinstance(dot, (tuple, list)):
+        return type(dot)(kept(part(bar, i), entry) for i, entry in enumerate(dot))
+    return None if dot is None else bar

@@ -15,7 +15,6 @@ import numpy as np
 
 from adcompiler.runtime.elementary import multiply_strong
 from adcompiler.runtime.errors import NoRuleError
-from adcompiler.runtime.forward import match
 from adcompiler.runtime.shapes import conj, fit, shape
 from adcompiler.runtime.ufuncs import as_given
 
@@ -59,11 +58,11 @@ def bars(partials: Sequence[Partial], args: Any, y: Any, y_bar: Any, needs: Any)
 
 def slope(partial: Callable[..., Any], args: Any, y: Any) -> Any:
     """A partial at the operands, with the result if it asks for that."""
-    return partial(*args, out=y) if _wants_out(partial) else partial(*args)
+    return partial(*args, out=y) if wants_out(partial) else partial(*args)
 
 
 @functools.cache
-def _wants_out(partial: Callable[..., Any]) -> bool:
+def wants_out(partial: Callable[..., Any]) -> bool:
     return "out" in inspect.signature(partial).parameters
 
 
@@ -73,6 +72,9 @@ def _against(y_bar: Any, partial: Any) -> Any:
         return multiply_strong(y_bar, conj(partial))
     terms = [multiply_strong(c, conj(d)) for c, d in zip(y_bar, partial, strict=True) if c is not None]
     return sum(terms[1:], terms[0]) if terms else 0.0
+
+
+# Transposed
 
 
 def slope_products(
@@ -90,7 +92,7 @@ def slope_products(
         for partial, ct in zip(partials, cts, strict=True):
             if ct is None or not callable(partial):
                 continue
-            names = ("out",) if _wants_out(partial) else ()
+            names = ("out",) if wants_out(partial) else ()
             flags = (False, *(again and is_real_or_complex(x) for x in operands), *(again for _ in names))
             value, back = config.vjp(flags, partial, *operands, **({"out": y} if names else {}))
             y_bars.append(_along(ct, value, y_bar))

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adcompiler import NoRuleError, gradient
+from adcompiler import NoRuleError, check_gradient, gradient
 from adcompiler.testing import case, check_rule, complex_normal, distinct, normal, positive
 
 CASES = [
@@ -53,3 +53,9 @@ def test_a_double_root_has_no_derivative():
     """The roots of x^2 - c move as the square root of c: at 0 the derivative is infinite, and not a number."""
     with np.errstate(divide="ignore", invalid="ignore"):
         assert not np.isfinite(gradient(lambda c: np.real(np.roots(np.array([1.0, 0.0, 0.0]) - c))[0])(0.0))
+
+
+def test_complex_roots_of_real_coefficients():
+    """The roots of 2 x^2 + x + 3 are a pair of complex numbers, of which both parts move."""
+    weights = np.array([1 + 2j, 0.5 - 1j])
+    check_gradient(lambda p: np.sum(np.real(np.conj(weights) * np.roots(p))), np.array([2.0, 1.0, 3.0]))
