@@ -6,9 +6,10 @@ from adcompiler.rules.registry import rrule
 from adcompiler.runtime.calling import applied
 from adcompiler.runtime.elliptic import elliprc_slopes
 from adcompiler.runtime.errors import DifferentiationError, NoRuleError
+from adcompiler.runtime.matrices import unit
 from adcompiler.runtime.pointwise import bars, slope_products
 from adcompiler.runtime.quantiles import _ranks, _shared, level_bar
-from adcompiler.runtime.spectral import repeated_part, unit
+from adcompiler.runtime.spectral import repeated_part
 from adcompiler.runtime.tangents import unthunk
 from adcompiler.runtime.ufuncs import as_given
 

@@ -63,7 +63,7 @@ non_differentiable(
     padding._so_far, layout.positions_of, repeating.insert_marks, choices.chosen_positions, kind="number"
 )
 non_differentiable(spectral.equal_values, spectral.exceeds, spectral.require_no_turn, spectral.largest, kind="number")
-non_differentiable(singular.is_null, spectral.unit, kind="number")
+non_differentiable(singular.is_null, matrices.unit, kind="number")
 non_differentiable(fourier._steps, fourier._given, fourier._same_axis, kind="other")
 non_differentiable(fourier._weights, kind="array")
 non_differentiable(contraction.einsum_terms, contraction._loops, contraction._named, kind="other")
