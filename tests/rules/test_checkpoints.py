@@ -7,7 +7,7 @@ from adcompiler import checkpoint, checkpoint_loop, custom_pullback
 from adcompiler.runtime.checkpoints import recomputed
 from adcompiler.testing import case, check_rule, normal
 
-# They give functions, or take a function and whatever it takes: tests/test_checkpoint.py, tests/test_custom_pullback.py.
+# They give functions, or take one and whatever that takes: tests/test_checkpoint.py, tests/test_custom_pullback.py.
 BY_HAND = {recomputed, checkpoint, custom_pullback}
 
 CASES = [
