@@ -240,11 +240,18 @@ def _check_reads(compiled: Compiled, strict: bool) -> None:
         if guard.path[0].form in ("global", "cell") and can_be_active(guard.kind) and not is_scalar(guard.kind):
             raise refuse(
                 MutationError,
-                f"{compiled.request.function.__qualname__} is only known at run time, and reads an array from outside",
-                definition_of(compiled.request.function),
+                *_reader(compiled.request.function),
                 "Such arrays are written into by the function that calls it.",
                 "Pass the array as an argument, or call the function by its own name.",
             )
+
+
+def _reader(function: Any) -> tuple[str, Any]:
+    """What is said of a function that reads an array from outside, and the line."""
+    if is_caller(function):
+        return "a function that is only known at run time reads an array from outside", None
+    what = f"{function.__qualname__} is only known at run time, and reads an array from outside"
+    return what, definition_of(function)
 
 
 def _writer(function: Any) -> tuple[str, Any]:

@@ -22,6 +22,7 @@ from adcompiler.vectors import inner, leaves, random_like, widened
 
 # Coordinates of one array that check_gradient looks at; of a larger one it takes a random choice.
 _COORDINATES = 40
+_ROWS = 10  # of its report
 
 
 @dataclass(frozen=True)
@@ -162,16 +163,40 @@ def booleans(*shape: int) -> Input:
 class _Coordinate(NamedTuple):
     """One real number inside the arguments: where it is, and how to move it."""
 
-    text: str
+    argument: str
     keys: tuple[Any, ...]
     position: tuple[int, ...]
     imaginary: bool
     moved: Callable[[float], Any]
 
+    @property
+    def entry(self) -> str:
+        """The place in the argument."""
+        index = f"[{', '.join(map(str, self.position))}]" if self.position else ""
+        return f"{index}.imag" if self.imaginary else index
+
+
+class _Difference(NamedTuple):
+    """A partial derivative that is not the one of the differences; `error` is in units of what is allowed."""
+
+    at: _Coordinate
+    expected: float
+    actual: float
+    error: float
+
+    @property
+    def row(self) -> tuple[str, ...]:
+        """Its line of the report."""
+        apart = abs(self.actual - self.expected) / max(abs(self.expected), abs(self.actual), 1e-300)
+        numbers = f"{self.expected:.8g}", f"{self.actual:.8g}", f"{apart:.1e}"
+        return self.at.argument, self.at.entry or "-", *numbers
+
 
 def check_gradient(
     f: Callable[..., Any],
     *args: Any,
+    order: int = 1,
+    modes: tuple[str, ...] = ("reverse",),
     rtol: float | None = None,
     atol: float | None = None,
     step: float | None = None,
@@ -185,6 +210,8 @@ def check_gradient(
     differences allow: 1e-5, 1e-7 and 1e-6 in double precision. Raises AssertionError naming the coordinate that differs
     most.
     """
+    if order != 1 or tuple(modes) != ("reverse",):
+        raise ValueError(f"check_gradient knows order 1 and the mode 'reverse', not {order} and {modes}")
     from adcompiler.api import pullback  # the compiler is not needed to check rules
 
     y, back = pullback(f, *copy.deepcopy(args), **kwargs)
@@ -202,15 +229,28 @@ def check_gradient(
     rtol, atol, step = (
         own if own is not None else default for own, default in zip((rtol, atol, step), fit, strict=True)
     )
-    worst, message = 0.0, ""
+    checked, wrong = 0, []
     for at in _coordinates(widened(args), "args"):
+        checked += 1
         expected = (output(at.moved(step)) - output(at.moved(-step))) / (2 * step)
         actual = _entry(gradient, at)
         error = abs(actual - expected) / (atol + rtol * abs(expected))
-        if not error <= max(worst, 1.0):
-            worst = error if error == error else np.inf
-            message = f"{at.text}: expected {expected:.8g} by central differences, the pullback gives {actual:.8g}"
-    assert not message, f"wrong gradient of {getattr(f, '__name__', f)} at {message}"
+        if not error <= 1.0:
+            wrong.append(_Difference(at, expected, actual, error if error == error else np.inf))
+    assert not wrong, _report(getattr(f, "__name__", str(f)), wrong, checked)
+
+
+def _report(name: str, wrong: list[_Difference], checked: int) -> str:
+    """What is said of the partial derivatives that differ, the worst first."""
+    wrong = sorted(wrong, key=lambda difference: -difference.error)
+    at, expected, actual, _ = wrong[0]
+    said = f"expected {expected:.8g} by central differences, the pullback gives {actual:.8g}"
+    rows = [("argument", "entry", "expected", "got", "relative difference"), *(d.row for d in wrong[:_ROWS])]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    table = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
+    more = [f"and {len(wrong) - _ROWS} more"] if len(wrong) > _ROWS else []
+    head = f"wrong gradient of {name} at {at.argument}{at.entry}: {said}"
+    return "\n".join([head, f"{len(wrong)} of the {checked} numbers that were compared differ:", *table, *more])
 
 
 def _bits(value: Any) -> int:
@@ -260,10 +300,9 @@ def _leaf_coordinates(leaf: Any, text: str, keys: tuple[Any, ...]) -> Iterator[_
         indices = [indices[i] for i in sorted(chosen)]
     complex_leaf = np.iscomplexobj(leaf)
     for index in indices:
-        place = f"{text}[{', '.join(map(str, index))}]" if index else text
-        yield _Coordinate(place, keys, index, False, _moved_leaf(leaf, index, 1))
+        yield _Coordinate(text, keys, index, False, _moved_leaf(leaf, index, 1))
         if complex_leaf:
-            yield _Coordinate(f"{place}.imag", keys, index, True, _moved_leaf(leaf, index, 1j))
+            yield _Coordinate(text, keys, index, True, _moved_leaf(leaf, index, 1j))
 
 
 def _moved_leaf(leaf: Any, index: tuple[int, ...], direction: complex) -> Callable[[float], Any]:

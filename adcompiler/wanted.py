@@ -112,7 +112,7 @@ def check_scalar(value: Any, name: str) -> None:
                 f"{name} returned a complex number; a gradient needs a real one\n"
                 "Return its .real or abs(), or use pullback() with a complex seed."
             )
-        hint = "Is a return missing?" if value is None else "Use pullback() for other outputs."
+        hint = "Is a return missing?" if value is None else "Use jacobian() or pullback() for other outputs."
         if isinstance(value, tuple) and len(value) == 2:
             hint = "If the first is the loss, use value_and_grad(..., has_aux=True); pullback() is for other outputs."
         raise NotScalarError(f"{name} returned {returned(value)}; a gradient needs one real number\n{hint}")
@@ -121,5 +121,5 @@ def check_scalar(value: Any, name: str) -> None:
             raise NotScalarError(
                 f"{name} returned an array of shape {value.shape} and dtype {value.dtype}; "
                 "a gradient needs one real number\n"
-                "Sum or average it, or use pullback() with a seed of that shape."
+                "Sum or average it; jacobian() is for arrays, and pullback() takes a seed of that shape."
             )

@@ -92,7 +92,16 @@ class Call:
             value, back = call_again(wanted, f, args, {**kwargs, **defaults}, self.outside)
             return value, lambda y_bar: back(y_bar)[: len(self.wanted)]
         except MutationError as error:
-            raise error if error.origin is not None else self._writes() from None
+            if error.origin is not None:
+                raise
+            raise (self._reads() if "reads an array" in str(error) else self._writes()) from None
+
+    def _reads(self) -> MutationError:
+        return MutationError(
+            f"{self._name()}, a function under checkpoint, reads a global or captured array\n"
+            "Such arrays are written into, with derivatives, by the function that calls it.\n"
+            "Pass the array as an argument, or leave checkpoint away."
+        )
 
     def _writes(self) -> MutationError:
         return MutationError(

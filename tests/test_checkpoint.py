@@ -16,6 +16,7 @@ from adcompiler import (
     hook,
     jacobian,
     pullback,
+    release_mode,
     value_and_grad,
 )
 
@@ -441,6 +442,54 @@ def test_writes_into_what_it_is_given_are_refused():
         with pytest.raises(MutationError, match="under checkpoint, writes into what it is given or has captured") as e:
             gradient(f)(X)
         assert "test_checkpoint.py" in str(e.value)
+
+
+WEIGHTS = np.ones(4)
+
+
+def test_global_arrays_that_are_written_into_are_refused():
+    """What a checkpointed function reads of them would have no derivative."""
+
+    def f(x):
+        WEIGHTS[:] = x
+        return np.sum(checkpoint(lambda t: t * WEIGHTS)(x))
+
+    with pytest.raises(MutationError, match="<lambda>, a function under checkpoint, reads a global or captured array"):
+        gradient(f)(X)
+
+
+@pytest.mark.parametrize("mode", ["off", "drop", "free", "reuse", "poison"])
+def test_release_modes(mode):
+    """No mode changes a number."""
+
+    def make(c):
+        def f(x, w):
+            for i in range(4):
+                x = c(lambda t: wave(t) * w + i)(x)  # noqa: B023
+            return np.sum(x)
+
+        return f
+
+    with release_mode(mode, above=0):
+        same(make, np.linspace(0.1, 1.0, 200), 1.2, argnums=(0, 1))
+
+
+def test_results_that_are_written_into():
+    """The value may be written into: a new array, a view of an argument."""
+
+    def make(c):
+        def f(x):
+            u = x * 1.5
+            y = c(wave)(u)
+            y[0] = 5.0
+            y *= x
+            z = c(lambda t: t[1:])(u)
+            z[0] = 2.0
+            return np.sum(y * y) + np.sum(u * u) + np.sum(z)
+
+        return f
+
+    same(make, X)
 
 
 BUFFER = np.ones(4)

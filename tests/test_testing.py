@@ -294,6 +294,42 @@ def test_check_gradient_names_the_coordinate(pullbacks):
         check_gradient(f, {"w": np.full((2, 3), 2.0)})
 
 
+def test_check_gradient_shows_a_table(pullbacks):
+    """One line for each entry that differs, the worst first."""
+
+    def f(params, z):
+        return float(np.sum(params["w"]) * params["b"] + z.real * 2)
+
+    def back(params, z):
+        return lambda bar: ({"w": np.array([3.0, 0.0, 3.0]), "b": 6.0}, 2.0 + 1.0j)
+
+    pullbacks[f] = back
+    with pytest.raises(AssertionError) as caught:
+        check_gradient(f, {"w": np.ones(3), "b": 3.0}, 1 + 1j)
+    head, count, *table = str(caught.value).splitlines()
+    assert head.startswith("wrong gradient of f at args[1].imag: expected ")
+    assert count == "3 of the 6 numbers that were compared differ:"
+    assert table[0].split() == ["argument", "entry", "expected", "got", "relative", "difference"]
+    rows = [line.split() for line in table[1:]]
+    assert rows[0][:2] == ["args[1]", ".imag"]
+    assert rows[0][3:] == ["1", "1.0e+00"]
+    assert ["args[0]['w']", "[1]", "3", "0", "1.0e+00"] in rows
+    assert ["args[0]['b']", "-", "3", "6", "5.0e-01"] in rows
+
+
+def test_check_gradient_shows_ten_lines(pullbacks):
+    """Of many that differ the worst ten are shown, and how many more there are."""
+
+    def f(x):
+        return float(np.sum(x))
+
+    pullbacks[f] = lambda x: lambda bar: (np.zeros(25),)
+    with pytest.raises(AssertionError, match=r"25 of the 25 numbers that were compared differ:\n[^$]*\nand 15 more$"):
+        check_gradient(f, np.ones(25))
+    with pytest.raises(ValueError, match="order 1 and the mode 'reverse'"):
+        check_gradient(f, 1.0, order=3)
+
+
 def test_check_gradient_takes_any_output_and_arguments_that_are_written(pullbacks):
     """A structured output gets a random cotangent; every evaluation has arguments of its own."""
 
