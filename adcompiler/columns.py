@@ -6,6 +6,7 @@ J[..., index] = y_dot
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ import numpy as np
 from adcompiler.differentiable import function_of
 from adcompiler.errors import TangentError, definition_of, locate
 from adcompiler.forwardmode import find_jvp
-from adcompiler.jacobians import Leaf, leaves, like, outputs, zeros
+from adcompiler.leaves import Leaf, leaves, like, outputs, zeros
 from adcompiler.program import signature_of
 from adcompiler.runtime.project import materialize
 from adcompiler.runtime.pushing import completed, returned
@@ -114,7 +115,14 @@ def by_columns(name: str, along: Along) -> tuple[Any, tuple[Any, ...]]:
             blocks[keys, i, leaf.keys][(..., *index)] = column
 
     def of(i: int) -> Any:
-        return like(y, lambda keys: like(along.primals[i], lambda inner: blocks[keys, i, inner][()]))
+        inputs = {leaf.keys: leaf.value for leaf in leaves(along.primals[i])}
+
+        def block(keys: Any, inner: Any) -> Any:
+            whole = blocks[keys, i, inner][()]
+            given = type(inputs[inner])
+            return given(whole) if given in (float, complex) and not np.ndim(whole) else whole
+
+        return like(y, lambda keys: like(along.primals[i], functools.partial(block, keys)))
 
     return y, tuple(map(of, range(len(along.primals))))
 

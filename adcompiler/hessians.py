@@ -8,25 +8,22 @@ The tangent of a gradient is the gradient of the tangent, so this is forward-ove
 from __future__ import annotations
 
 import functools
-import inspect
-import types
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from adcompiler.api import gradient
-from adcompiler.differentiable import Transformed, function_of
-from adcompiler.errors import TangentError, definition_of, locate
+from adcompiler.columns import Along, at
+from adcompiler.errors import TangentError
 from adcompiler.forward_api import jvp
-from adcompiler.forwardmode import find_jvp
-from adcompiler.jacobians import by_rows, leaves
+from adcompiler.jacobians import by_rows
+from adcompiler.leaves import leaves
 from adcompiler.nested import derivative_of
-from adcompiler.runtime.pushing import completed
-from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.walk import entries, gradient_like, is_array
+from adcompiler.transforms import computed
 from adcompiler.variants import shown
-from adcompiler.wanted import Argnums, plan_gradient, wanted_names
+from adcompiler.wanted import Argnums
 
 MODES = (None, "reverse", "forward")
 
@@ -56,8 +53,7 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0, mode: str | None = None
     """
     if mode not in MODES:
         raise ValueError(f"mode is {' or '.join(map(repr, MODES))}, not {mode!r}")
-    call = functools.partial(_hessian, f, argnums, mode)
-    return Transformed(_Plain(call), f"hessian({getattr(f, '__name__', 'f')})", f, (hessian, (f, argnums, mode)))
+    return computed("hessian", functools.partial(_hessian, f, argnums, mode), f, (hessian, (f, argnums, mode)))
 
 
 def diag_hessian(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
@@ -68,58 +64,19 @@ def diag_hessian(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., A
     It takes one product with a vector for each entry; where `f` is a sum of terms in one entry each,
     ``hvp(f, x, ones)`` is the same at once.
     """
-    call = functools.partial(_diagonal, f, argnums)
-    return Transformed(_Plain(call), f"diag_hessian({getattr(f, '__name__', 'f')})", f, (diag_hessian, (f, argnums)))
+    return computed("diag_hessian", functools.partial(_diagonal, f, argnums), f, (diag_hessian, (f, argnums)))
 
 
-class _Plain:
-    """What stands for compiled variants in a `Transformed` that is computed by others."""
-
-    single_use = False
-    defaults = code = None
-
-    def __init__(self, first: Callable[..., Any]) -> None:
-        self.first = first
-        self.function = self
-
-    __code__ = __defaults__ = None
-
-
-class _Products:
+class _Products(Along):
     """Products of the Hessian of one call with vectors: `times(v)`, one entry for each of the arguments asked for."""
 
     def __init__(self, f: Any, argnums: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-        function, options = function_of(f)
-        first = tuple(options.get("first", ()))
-        if not isinstance(function, types.FunctionType) or options.get("rule"):
-            function, first = caller(function, bool(kwargs)), (function,)
-        signature = inspect.signature(function, follow_wrapped=False)
-        bound = signature.bind(*first, *args, **kwargs)
-        bound.apply_defaults()
-        names = wanted_names(signature, tuple(a + len(first) if isinstance(a, int) and a >= 0 else a for a in argnums))
-        try:
-            plan_gradient(names, signature, bound.arguments)
-        except TangentError as error:
-            locate(error, definition_of(function))
-            raise
-        self.names = names
-        wanted = frozenset(name for name, _ in names)
-        self.jvp, self.arguments, self.active = find_jvp(function, wanted, (*first, *args), kwargs)
-        self.values = dict(zip(signature.parameters, self.arguments, strict=True))
-        self.primals = tuple(self.values[n] if p is None else self.values[n][p] for n, p in names)
-        self.derivative = derivative_of(self.jvp, function.__qualname__)
-        order = list(signature.parameters)
-        self.gradient = gradient(self.derivative, tuple(order.index(n) for n in dict.fromkeys(n for n, _ in names)))
-
-    def dots(self, vectors: tuple[Any, ...]) -> list[Any]:
-        """The tangents of the active parameters."""
-        given: dict[str, Any] = {}
-        for (name, position), v in zip(self.names, vectors, strict=True):
-            if position is None:
-                given[name] = v
-            else:
-                given.setdefault(name, [None] * len(self.values[name]))[position] = v
-        return [completed(given.get(n), self.values[n]) for n in self.active]
+        super().__init__(f, argnums, args, kwargs)
+        self.derivative = derivative_of(self.jvp, self.function.__qualname__)
+        order = list(self.values)
+        self.gradient = gradient(
+            self.derivative, tuple(order.index(n) for n in dict.fromkeys(n for n, _ in self.names))
+        )
 
     def times(self, vectors: tuple[Any, ...]) -> tuple[Any, ...]:
         """The product with a vector."""
@@ -158,7 +115,7 @@ def _row_forwards(products: _Products, vectors: tuple[Any, ...]) -> tuple[Any, .
 
     def entry(i: int, keys: tuple[Any, ...], one: Any) -> Any:
         seed = [None] * len(products.primals)
-        seed[i] = _at(products.primals[i], keys, one)
+        seed[i] = at(products.primals[i], keys, one)
         return products.along(vectors, tuple(seed))
 
     return tuple(_each(x, functools.partial(entry, i)) for i, x in enumerate(products.primals))
@@ -169,7 +126,7 @@ def _diagonal(f: Any, argnums: Any, /, *args: Any, **kwargs: Any) -> Any:
 
     def entry(i: int, keys: tuple[Any, ...], one: Any) -> Any:
         seed: list[Any] = [None] * len(products.primals)
-        seed[i] = _at(products.primals[i], keys, one)
+        seed[i] = at(products.primals[i], keys, one)
         found = products.times(tuple(seed))[i]
         for key in keys:
             found = found[key]
@@ -177,14 +134,6 @@ def _diagonal(f: Any, argnums: Any, /, *args: Any, **kwargs: Any) -> Any:
 
     each = tuple(_each(x, functools.partial(entry, i)) for i, x in enumerate(products.primals))
     return each if isinstance(argnums, tuple) else each[0]
-
-
-def _at(value: Any, keys: tuple[Any, ...], one: Any) -> Any:
-    """A tangent of `value` that is `one` at a leaf, and zero elsewhere."""
-    if not keys:
-        return one
-    children = entries(value) or {}
-    return gradient_like(value, {k: _at(v, keys[1:], one) if k == keys[0] else None for k, v in children.items()})
 
 
 def _each(value: Any, entry: Callable[[tuple[Any, ...], Any], Any], keys: tuple[Any, ...] = ()) -> Any:

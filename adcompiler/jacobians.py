@@ -10,25 +10,27 @@ The rows go into one array for each leaf of the result and each leaf of an argum
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import inspect
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from adcompiler.columns import Along, by_columns
 from adcompiler.entry import Finish
 from adcompiler.errors import TangentError, definition_of, locate
 from adcompiler.finish import at_entry, check_found, seed_of, wanted_of
+from adcompiler.leaves import Leaf, leaves, like, outputs, zeros
 from adcompiler.pipeline import Compiled
+from adcompiler.program import signature_of
 from adcompiler.ruled import ruled_call
-from adcompiler.runtime.arrays import home_of
 from adcompiler.runtime.project import detach, materialize, project
-from adcompiler.runtime.walk import entries, gradient_like, is_array, is_constant, part
-from adcompiler.transforms import Kind, transform
-from adcompiler.wanted import Argnums, Wanted, returned
+from adcompiler.runtime.walk import entries, gradient_like
+from adcompiler.transforms import Kind, computed, transform
+from adcompiler.wanted import Argnums, Wanted
 
 Back = Callable[[Any], tuple[Any, ...]]
-MODES = (None, "reverse")
+MODES = (None, "reverse", "forward")
 
 
 def jacobian(f: Callable[..., Any], argnums: Argnums = 0, mode: str | None = None) -> Callable[..., Any]:
@@ -38,7 +40,8 @@ def jacobian(f: Callable[..., Any], argnums: Argnums = 0, mode: str | None = Non
     device; where one of them is a number, its shape is left out. A result with a structure gives that structure, an
     argument with a structure gives that of the argument inside; `argnums` is as in `gradient`, and a tuple gives a
     tuple. No influence gives zeros; constants (ints, strings, None) inside a structure give None. Complex arguments get
-    ∂/∂re + i ∂/∂im, as in `gradient`. `mode` is None or "reverse": one backward for each entry of the result. Raises
+    ∂/∂re + i ∂/∂im, as in `gradient`. `mode` is "reverse" (one backward for each entry of the result),
+    "forward" (one forward with tangents for each entry of the arguments), or None: by which there are fewer of. Raises
     TangentError if the result is complex, or has no derivative.
     """
     return _transform("jacobian", f, argnums, mode, (jacobian, (f, argnums, mode)))
@@ -52,21 +55,46 @@ def value_and_jacobian(f: Callable[..., Any], argnums: Argnums = 0, mode: str | 
 def _transform(name: str, f: Any, argnums: Any, mode: str | None, made: Any) -> Callable[..., Any]:
     if mode not in MODES:
         raise ValueError(f"mode is {' or '.join(map(repr, MODES))}, not {mode!r}")
-    finisher, ruled = functools.partial(_finisher, name), functools.partial(_ruled, name)
-    return transform(f, argnums, Kind(name, finisher, ruled, "reverse", single_use=False), made)
+    if mode == "forward":
+        return computed(name, functools.partial(_forwards, name, f, argnums), f, made)
+    finisher, ruled = functools.partial(_finisher, name, mode), functools.partial(_ruled, name)
+    return transform(f, argnums, Kind(name, finisher, ruled, mode or "", single_use=False), made)
 
 
-def _finisher(name: str, names: Wanted, as_tuple: bool, compiled: Compiled) -> Finish:
+def _forwards(name: str, f: Any, argnums: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """The call of a Jacobian by columns."""
+    along = Along(f, argnums if isinstance(argnums, tuple) else (argnums,), args, kwargs)
+    return _by_columns(name, isinstance(argnums, tuple), along)
+
+
+def _by_columns(name: str, as_tuple: bool, along: Along) -> Any:
+    function = along.function
+    try:
+        value, found = by_columns(getattr(function, "__qualname__", name), along)
+    except TangentError as error:
+        if error.origin is None:
+            locate(error, definition_of(function))
+        raise
+    return _result(name, as_tuple, value, found)
+
+
+def _finisher(name: str, mode: str | None, names: Wanted, as_tuple: bool, compiled: Compiled) -> Finish:
     """The part after the forward of a compiled function."""
     backward, active = compiled.alone[1], compiled.pair.active
     function = compiled.request.function
     wanted = wanted_of(names, compiled)
     check_found(compiled)
+    signature = signature_of(function)
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
         arguments = at_entry(saved, arguments)
         nothing = None if len(active) == 1 else (None,) * len(active)
         primals = tuple(primal for _, primal in wanted(nothing, arguments))
+
+        if mode is None and 2 * _size(primals) + 8 < _size(value):
+            bound = inspect.BoundArguments(signature, dict(zip(signature.parameters, arguments, strict=True)))  # type: ignore[arg-type]
+            chosen = tuple(n if p is None else p + list(signature.parameters).index(n) for n, p in names)
+            return _by_columns(name, as_tuple, Along(function, chosen, bound.args, bound.kwargs))
 
         def back(seed: Any) -> tuple[Any, ...]:
             return tuple(ct for ct, _ in wanted(backward(saved, seed) if active else nothing, arguments))
@@ -80,6 +108,11 @@ def _finisher(name: str, names: Wanted, as_tuple: bool, compiled: Compiled) -> F
         return _result(name, as_tuple, value, found)
 
     return Finish(finish)
+
+
+def _size(value: Any) -> int:
+    """How many numbers with a derivative there are in a value."""
+    return sum(np.size(leaf.value) for leaf in leaves(value))
 
 
 def _ruled(name: str, f: Any, argnums: Argnums, options: dict[str, Any]) -> Callable[..., Any]:
@@ -100,18 +133,6 @@ def _result(name: str, as_tuple: bool, value: Any, found: tuple[Any, ...]) -> An
 
 
 # --- rows -------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """A number or array in a value, and the keys that lead to it."""
-
-    keys: tuple[Any, ...]
-    value: Any
-
-    def of(self, ct: Any) -> Any:
-        """The entry for it in a cotangent of the whole value."""
-        return functools.reduce(part, self.keys, ct)
 
 
 def by_rows(name: str, value: Any, primals: tuple[Any, ...], back: Back) -> tuple[Any, ...]:
@@ -156,62 +177,6 @@ def _seed(value: Any, keys: tuple[Any, ...], one: Any) -> Any:
         return one
     children = entries(value) or {}
     return gradient_like(value, {k: _seed(v, keys[1:], one) if k == keys[0] else None for k, v in children.items()})
-
-
-def zeros(y: Any, x: Any) -> Any:
-    """The place for the rows of an array `y`: beside a number `x`, it is where `y` is."""
-    shape = (*np.shape(y), *np.shape(x))
-    if is_array(x) and not isinstance(x, np.generic):
-        return home_of(x).zeros(shape, x.dtype)
-    dtype = x.dtype if isinstance(x, np.generic) else complex if isinstance(x, complex) else float
-    return home_of(y).zeros(shape, dtype)
-
-
-# --- structures -------------------------------------------------------------------------------------------
-
-
-def leaves(value: Any, keys: tuple[Any, ...] = (), above: frozenset[int] = frozenset()) -> Iterator[Leaf]:
-    """The numbers and arrays in a value that have a derivative."""
-    if is_constant(value) or id(value) in above:
-        return
-    children = entries(value)
-    if children is None:
-        yield Leaf(keys, value)
-        return
-    for key, child in children.items():
-        yield from leaves(child, (*keys, key), above | {id(value)})
-
-
-def like(value: Any, found: Callable[[tuple[Any, ...]], Any], keys: Any = (), above: Any = frozenset()) -> Any:
-    """The structure of a value with `found(keys)` at each leaf, and None for constants."""
-    if is_constant(value) or id(value) in above:
-        return None
-    children = entries(value)
-    if children is None:
-        return found(keys)
-    above = above | {id(value)}
-    return gradient_like(value, {k: like(child, found, (*keys, k), above) for k, child in children.items()})
-
-
-def outputs(name: str, value: Any) -> list[Leaf]:
-    """The leaves of a result; refused if there are none, or one is complex."""
-    found = list(leaves(value))
-    for leaf in found:
-        if np.iscomplexobj(leaf.value):
-            raise TangentError(
-                f"{name} returned {_named(leaf)}; jacobian does not accept complex output\n"
-                "Return the real and the imaginary part, y.real and y.imag, or use pullback() with complex seeds."
-            )
-    if not found and (is_constant(value) or entries(value)):
-        hint = "Is a return missing?" if value is None else "Return floats or an array of floats."
-        raise TangentError(f"{name} returned {returned(value)}, which has no derivative\n{hint}")
-    return found
-
-
-def _named(leaf: Leaf) -> str:
-    where = "".join(f"[{key!r}]" for key in leaf.keys)
-    what = f"an array of {leaf.value.dtype}" if np.ndim(leaf.value) else "a complex number"
-    return f"{what} at {where}" if where else what
 
 
 __all__ = ["jacobian", "value_and_jacobian"]

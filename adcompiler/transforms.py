@@ -56,8 +56,24 @@ def transform(f: Any, argnums: Any, kind: Kind, made: Any) -> Callable[..., Any]
     return TransformedMethod(variants, name, f, made, first) if first else Transformed(variants, name, f, made)
 
 
+class _Call:
+    """What stands for compiled variants in a `Transformed` that calls others."""
+
+    single_use = False
+    code = defaults = __code__ = __defaults__ = None
+
+    def __init__(self, first: Callable[..., Any]) -> None:
+        self.first = first
+        self.function = self
+
+
+def computed(name: str, call: Callable[..., Any], f: Any, made: Any) -> Callable[..., Any]:
+    """A transformed function that calls others; `made` is the call of the public function that makes it again."""
+    return Transformed(_Call(call), f"{name}({getattr(f, '__name__', 'f')})", f, made)
+
+
 def _ruled(ruled: Any, function: Any, argnums: Any, options: Any, /, *args: Any, **kwargs: Any) -> Any:
     return ruled(function, argnums, options)(*args, **kwargs)
 
 
-__all__ = ["Kind", "transform"]
+__all__ = ["Kind", "computed", "transform"]

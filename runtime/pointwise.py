@@ -124,30 +124,3 @@ def _sum(a: Any, b: Any) -> Any:
     if isinstance(a, tuple):
         return tuple(map(_sum, a, b))
     return a + b
-
-
-# Forwards
-
-
-def with_out(partial: Callable[..., Any]) -> Callable[..., Any]:
-    """A partial as a function of the operands and the result, whether it asks for that or not."""
-    if _wants_out(partial):
-        return lambda args, y: partial(*args, out=y)
-    return lambda args, y: partial(*args)
-
-
-def tangent(slopes: Sequence[Any], args: Any, y: Any, tangents: Any) -> Any:
-    """The tangent of an elementwise function with the result `y`, which may be several; None stands for zero."""
-    several = isinstance(y, (tuple, list))
-    totals: list[Any] = [None for _ in y] if several else [None]
-    operands = [np.asarray(x)[()] if type(x) in (int, float, complex) else x for x in args]  # division raises nothing
-    with np.errstate(all="ignore"):
-        for function, dot in zip(slopes, tangents, strict=True):
-            if function is not None and dot is not None:
-                found = function(operands, y)
-                for i, factor in enumerate(found if several else (found,)):
-                    term = multiply_strong(dot, factor)
-                    totals[i] = term if totals[i] is None else totals[i] + term
-    if several:
-        return tuple(None if t is None else match(t, each) for t, each in zip(totals, y, strict=True))
-    return None if totals[0] is None else match(totals[0], y)

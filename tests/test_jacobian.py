@@ -320,7 +320,7 @@ def test_arguments_that_are_refused():
         jacobian(lambda x: x * 2.0)(3)
     with pytest.raises(DifferentiationError, match="nondiff"):
         jacobian(differentiable(lambda x: x, nondiff=("x",)))(1.0)
-    with pytest.raises(ValueError, match="mode is None or 'reverse', not 'sideways'"):
+    with pytest.raises(ValueError, match="mode is None or 'reverse' or 'forward', not 'sideways'"):
         jacobian(np.sin, mode="sideways")
     with pytest.raises(TypeError, match=r"jacobian\(f\)\(x\)"):
         jacobian(np.sin, np.ones(2))
@@ -350,3 +350,40 @@ def test_rows_go_into_one_array():
     tracemalloc.stop()
     assert found.nbytes == 600 * 600 * 8
     assert peak < 1.2 * found.nbytes
+
+
+@pytest.mark.parametrize("mode", [None, "reverse", "forward"])
+def test_rows_and_columns_are_the_same_numbers(mode):
+    """By rows and by columns, of a number, a vector and a matrix: the derivatives of x₀ p, sin(x), x xᵀ."""
+    x = np.array([0.3, 0.5])
+
+    def f(x, p):
+        return {"a": x[0] * p["b"], "c": (np.sin(x), np.outer(x, x))}
+
+    by_x, by_p = jacobian(f, (0, 1), mode=mode)(x, {"b": 2.0, "n": 3})
+    np.testing.assert_allclose(by_x["a"], [2.0, 0.0])
+    np.testing.assert_allclose(by_x["c"][0], np.diag(np.cos(x)))
+    eye = np.eye(2)
+    np.testing.assert_allclose(by_x["c"][1], np.einsum("ik,j->ijk", eye, x) + np.einsum("jk,i->ijk", eye, x))
+    assert by_p["a"] == {"b": 0.3, "n": None}
+    assert type(by_p["a"]["b"]) is float
+    np.testing.assert_allclose(by_p["c"][1]["b"], np.zeros((2, 2)))
+
+
+def test_many_results_of_few_arguments():
+    """The mode that is chosen gives the numbers of the one that is forced, and leaves the arguments alone."""
+    x = np.array([0.3, 0.5])
+
+    def f(x):
+        return np.outer(np.sin(x), np.arange(30.0))
+
+    expected = np.einsum("ik,i,j->ijk", np.eye(2), np.cos(x), np.arange(30.0))
+    np.testing.assert_allclose(jacobian(f)(x), expected)
+    np.testing.assert_allclose(jacobian(f, mode="reverse")(x), expected)
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+def test_complex_arguments_by_rows_and_columns(mode):
+    """∂/∂re + i ∂/∂im of |z|² is 2z."""
+    z = np.array([1.0 + 2.0j])
+    np.testing.assert_allclose(jacobian(lambda z: np.abs(z) ** 2, mode=mode)(z), 2 * z[None])
