@@ -92,7 +92,7 @@ def _finisher(name: str, mode: str | None, names: Wanted, as_tuple: bool, compil
         primals = tuple(primal for _, primal in wanted(nothing, arguments))
 
         if mode is None and 2 * _size(primals) + 8 < _size(value):
-            bound = inspect.BoundArguments(signature, dict(zip(signature.parameters, arguments, strict=True)))  # type: ignore[arg-type]
+            bound = inspect.BoundArguments(signature, dict(zip(signature.parameters, arguments, strict=True)))
             chosen = tuple(n if p is None else p + list(signature.parameters).index(n) for n, p in names)
             return _by_columns(name, as_tuple, Along(function, chosen, bound.args, bound.kwargs))
 

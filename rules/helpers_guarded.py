@@ -7,7 +7,7 @@ partial is a product with `c`, with respect to `c` one with the partial, both gu
 import numpy as np
 
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.elementary import divide_singular, divide_strong, multiply_strong
+from adcompiler.runtime.elementary import divide_singular, divide_strong, multiply_both, multiply_strong
 from adcompiler.runtime.guarded import (
     _quiet,
     base_bar,
@@ -37,9 +37,20 @@ def multiply_strong_(c, partial):
 
     def pullback(y_bar):
         return (
-            fit(multiply_strong(y_bar, conj(partial)), c_shape),
-            fit(multiply_strong(conj(c), y_bar), partial_shape),
+            fit(multiply_both(y_bar, conj(partial)), c_shape),
+            fit(multiply_both(conj(c), y_bar), partial_shape),
         )
+
+    return y, pullback
+
+
+@rrule(multiply_both, result="fresh", kind="elementwise")
+def multiply_both_(a, b):
+    y = multiply_both(a, b)
+    a_shape, b_shape = shape(a), shape(b)
+
+    def pullback(y_bar):
+        return fit(multiply_both(y_bar, conj(b)), a_shape), fit(multiply_both(y_bar, conj(a)), b_shape)
 
     return y, pullback
 
@@ -52,7 +63,7 @@ def divide_strong_(c, x):
     def pullback(y_bar):
         return (
             fit(divide_strong(y_bar, conj(x)), c_shape),
-            fit(-multiply_strong(conj(y), divide_strong(y_bar, conj(x))), x_shape),
+            fit(-multiply_both(conj(y), divide_strong(y_bar, conj(x))), x_shape),
         )
 
     return y, pullback
@@ -66,7 +77,7 @@ def divide_singular_(c, y):
     def pullback(bar):
         return (
             fit(divide_singular(bar, conj(y)), c_shape),
-            fit(-divide_singular(bar, conj(y)) * conj(quotient), y_shape),
+            fit(-multiply_both(divide_singular(bar, conj(y)), conj(quotient)), y_shape),
         )
 
     return quotient, pullback
@@ -80,7 +91,7 @@ def divide_root_(c, s):
     def pullback(y_bar):
         return (
             fit(divide_root(y_bar, conj(s)), c_shape),
-            fit(-0.5 * multiply_strong(conj(y), divide_strong(y_bar, conj(s))), s_shape),
+            fit(-0.5 * multiply_both(conj(y), divide_strong(y_bar, conj(s))), s_shape),
         )
 
     return y, pullback
@@ -94,7 +105,7 @@ def sqrt_bar_(c, y):
     def pullback(bar):
         return (
             fit(sqrt_bar(bar, conj(y)), c_shape),
-            fit(-divide_singular(bar, conj(y)) * conj(x_bar), y_shape),
+            fit(-multiply_both(divide_singular(bar, conj(y)), conj(x_bar)), y_shape),
         )
 
     return x_bar, pullback
@@ -130,8 +141,8 @@ def length_(a, b):
 
     def pullback(y_bar):
         return (
-            fit(multiply_strong(divide_singular(y_bar, y), a), a_shape),
-            fit(multiply_strong(divide_singular(y_bar, y), b), b_shape),
+            fit(multiply_both(divide_singular(y_bar, y), a), a_shape),
+            fit(multiply_both(divide_singular(y_bar, y), b), b_shape),
         )
 
     return y, pullback
@@ -219,9 +230,9 @@ def both_slopes(bar, c, base, exp):
     with _quiet():
         less = exp - 1
         power = np.power(base, 1.0 * less)
-        weight = conj(bar) * c
+        weight = multiply_both(conj(bar), c)
         scaled = weight * conj(exp)
-        exp_bar = multiply_strong(weight, conj(power)) + exponent_bar(scaled, base, power)
+        exp_bar = multiply_both(weight, conj(power)) + exponent_bar(scaled, base, power)
         return base_bar(scaled, base, less, power), exp_bar
 
 
@@ -232,7 +243,7 @@ def exponent_bar_(c, base, y):
     c_shape, base_shape, y_shape = shape(c), shape(base), shape(y)
 
     def pullback(bar):
-        weight = conj(bar) * c
+        weight = multiply_both(conj(bar), c)
         return (
             fit(exponent_bar(bar, conj(base), conj(y)), c_shape),
             fit(logarithm_bar(weight * conj(y), base, y), base_shape),

@@ -77,3 +77,12 @@ def multiply_strong(c: Any, partial: Any) -> Any:
     with np.errstate(all="ignore"):
         nothing = np.equal(c, 0) & ~np.isfinite(partial)
         return np.where(nothing, 0, np.multiply(c, np.where(nothing, 0, partial)))[()]
+
+
+def multiply_both(a: Any, b: Any) -> Any:
+    """``a * b``, and 0 where either is 0 and the other infinite or nan: for products of two cotangents or tangents."""
+    if is_finite(a) and is_finite(b):
+        return a * b
+    with np.errstate(all="ignore"):
+        nothing = np.equal(a, 0) | np.equal(b, 0)
+        return np.where(nothing, 0, np.multiply(np.where(nothing, 0, a), np.where(nothing, 0, b)))[()]
