@@ -16,7 +16,7 @@ import numpy as np
 
 from adcompiler.differentiable import function_of
 from adcompiler.errors import TangentError, definition_of, locate
-from adcompiler.forwardmode import find_jvp
+from adcompiler.forwardmode import check_apart, find_jvp
 from adcompiler.leaves import Leaf, leaves, like, outputs, zeros
 from adcompiler.program import signature_of
 from adcompiler.runtime.project import materialize
@@ -43,6 +43,7 @@ class Along:
         self.check(self.names, signature, bound.arguments)
         wanted = frozenset(name for name, _ in self.names)
         self.jvp, self.arguments, self.active = find_jvp(function, wanted, (*first, *args), kwargs)
+        check_apart(self.jvp, self.arguments)
         self.values = dict(zip(signature.parameters, self.arguments, strict=True))
         self.primals = tuple(self.values[n] if p is None else self.values[n][p] for n, p in self.names)
 

@@ -178,6 +178,8 @@ def function_of(f: Any) -> tuple[Any, dict[str, Any]]:
     options: dict[str, Any] = {}
     if isinstance(f, Differentiable):
         options, f = f._options, f._function
+    if isinstance(f, Transformed):
+        return _call_of(f.__wrapped__), {**options, "first": (f,)}
     f = unwrapped(f)
     f = _CALLED.get(id(f), f)
     if lookup(f) or is_non_differentiable(f):

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adcompiler.differentiable import function_of
-from adcompiler.forwardmode import find, find_jvp
+from adcompiler.forwardmode import check_apart, find, find_jvp
 from adcompiler.runtime.errors import TangentError
 from adcompiler.runtime.pushing import completed, returned
 from adcompiler.variants import shown
@@ -47,6 +47,7 @@ def _jvp(f: Any, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[A
     for name in wanted - set(active):
         completed(by_name[name], values[name])  # what cannot have a tangent has been given one
     dots = [completed(by_name[n], values[n], seen) for n in active]
+    check_apart(pushed, arguments)
     y, y_dot = pushed(*arguments, *dots)
     return y, returned(y_dot, y)
 

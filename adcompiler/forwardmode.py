@@ -10,7 +10,7 @@ import functools
 import inspect
 import operator
 import types
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,6 +23,7 @@ from adcompiler.errors import NoRuleError
 from adcompiler.forward_call import forward_call
 from adcompiler.lattice import can_be_active, is_scalar
 from adcompiler.module import Unit, load, units
+from adcompiler.overlap import overlap_check
 from adcompiler.pipeline import LOCK, Request, compiling, until_settled
 from adcompiler.program import Program
 from adcompiler.pushforward import pushforward_of
@@ -49,6 +50,7 @@ from adcompiler.runtime.release import OFF
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.revolve import checkpoint_loop
 from adcompiler.runtime.ruling import first_that_takes
+from adcompiler.runtime.tangents import Tangent
 from adcompiler.runtime.transformed import Holder
 from adcompiler.runtime.walk import is_array, is_constant
 from adcompiler.spec import Spec
@@ -79,6 +81,11 @@ class CompiledForward:
     def alone(self) -> tuple[Any, Any]:
         return self.forward, None
 
+    @property
+    def pair(self) -> Any:
+        """What of a pair is asked for: the active parameters."""
+        return self.pushed
+
 
 def compile_forward(request: Request) -> CompiledForward:
     """All passes, for forward mode."""
@@ -101,6 +108,7 @@ def _found(compiled: Any) -> Finish:
         for guard in compiled.program.guards.values()
     )
     compiled.forward.__adcompiler_writes__ = bool(alias(compiled.spec).sure_writes)
+    compiled.forward.__adcompiler_overlap__ = overlap_check(compiled)
     bound = {"jvp": compiled.forward, "active": active}
     return Finish(None, ("$found = $jvp, ({names},), $active", "return $found"), bound)
 
@@ -115,6 +123,12 @@ def find_jvp(
         store[key] = Variants(function, lambda *_: wanted, _found, False, compiler=compile_forward)
     found: tuple[Any, tuple[Any, ...], tuple[str, ...]] = store[key](*args, **kwargs)
     return found
+
+
+def check_apart(jvp: Any, arguments: tuple[Any, ...]) -> None:
+    """Raise MutationError if arguments overlap of which some are written into."""
+    if jvp.__adcompiler_overlap__ is not None:
+        jvp.__adcompiler_overlap__(arguments)
 
 
 # --- calls inside text in forward mode --------------------------------------------------------------------
@@ -155,10 +169,10 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     if own is None and all(dot is None for dot in dots):
         return Found(_plain, (f, args, named), plainly(f, named), (args, dots), _same, _both)
     if isinstance(f, types.MethodType):
-        f, args, dots, own = f.__func__, (f.__self__, *args), (_part(own, "__self__"), *dots), None
+        found = find(f.__func__, (f.__self__, *args), (_part(own, "__self__"), *dots), named, None)
+        return replace(found, leads="__self__")
     if isinstance(f, functools.partial):
-        args, dots, named, f = _opened(f, args, dots, named, own)
-        own = None
+        return _of_partial(f, args, dots, named, own)
     f = unwrapped(f._function if isinstance(f, Differentiable) else f)
     if f is push or f is push_method:
         return pushed_again(f, args, dots)
@@ -193,7 +207,7 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         return _made(f, args, dots, named)
     called = member(type(f), "__call__")
     if isinstance(called, types.FunctionType):
-        return find(called, (f, *args), (own, *dots), named, None)
+        return replace(find(called, (f, *args), (own, *dots), named, None), leads="")
     if f in (list, tuple, dict) and not named and len(args) == 1:
         return Found(_converted, (f, args[0], dots[0]))
     if f is getattr:
@@ -284,7 +298,7 @@ def _applied(args: Any, dots: Any) -> Found:
     )
 
 
-def _inside(name: str, dot: Any) -> Any:
+def _inside(name: str | None, dot: Any) -> Any:
     return dot.get(name) if name and dot is not None else dot
 
 
@@ -329,7 +343,10 @@ def _as_code(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any,
     given = {names[i] for i in active}
     whole = _same, _both
     if explicit is not None and len(dots) == len(args):
-        return by_forward_rule(explicit, named), (args, dots), *whole
+        several, wanted = None, len(forward_signature(explicit).parameters)
+        if any(p.kind is p.VAR_POSITIONAL for p in forward_signature(explicit).parameters.values()):
+            several = _positions(forward_signature(explicit), len(args))[1]
+        return by_forward_rule(explicit, named, (several, wanted)), (args, dots), *whole
     if rule is None:
         return None, ()
     if rule.partials:
@@ -397,16 +414,38 @@ def _method(name: str, args: Any, dots: Any) -> tuple[Any, Any, Any]:
     return getattr(obj, name), args[1:], dots[1:]
 
 
-def _opened(f: Any, args: Any, dots: Any, named: Any, own: Any) -> tuple[Any, Any, Any, Any]:
-    """A partial with its arguments put in front."""
-    first_dots = _part(own, "args") or (None,) * len(f.args)
+def _of_partial(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
+    """A partial: its arguments come first, and keywords of the call replace its own."""
+    first = len(f.args)
     kept = {k: v for k, v in f.keywords.items() if k not in named}
+    first_dots = _part(own, "args") or (None,) * first
     kept_dots = _part(own, "keywords") or {}
-    return (
-        (*f.args, *args),
-        (*first_dots, *dots, *(kept_dots.get(k) for k in kept)),
-        {**named, **kept},
-        f.func,
+    all_dots = (*first_dots, *dots, *(kept_dots.get(k) for k in kept))
+    inner = find(f.func, (*f.args, *args), all_dots, {**named, **kept}, _part(own, "func"))
+    if inner.pair is None or inner.given is None:
+        return inner
+    leads, count = inner.leads is not None, len(args) + len(named)
+
+    def packed(bars: Any) -> list[Any]:
+        f_bar, *rest = filled(bars if leads else [None, *_listed(bars)], 1 + first + count + len(kept))
+        held = {
+            "func": under(inner.leads, f_bar) if leads else None,
+            "args": tuple(rest[:first]),
+            "keywords": dict(zip(kept, rest[first + count :], strict=True)),
+        }
+        return [held, *rest[first : first + count]]
+
+    def flat(dots: Any) -> tuple[Any, ...]:
+        own, *rest = dots
+        front = (_inside(inner.leads, _part(own, "func")),) if leads else ()
+        last = _part(own, "keywords") or {}
+        return (*front, *(_part(own, "args") or (None,) * first), *rest, *(last.get(k) for k in kept))
+
+    return replace(
+        inner,
+        back=lambda inputs: tuple(map(packed, inner.back(inputs))),
+        given=lambda of_args, of_dots: inner.given(flat(of_args), flat(of_dots)),
+        leads="",
     )
 
 
@@ -547,7 +586,7 @@ def _attribute(obj: Any, name: str, dot: Any) -> Found:
 
 def _field(obj: Any, name: str, dot: Any) -> tuple[Any, Any]:
     value = getattr(obj, name)
-    if isinstance(dot, dict) and name in dot:
+    if isinstance(dot, dict | Tangent) and name in dot:
         return value, dot[name]
     if isinstance(dot, tuple) and name in getattr(type(obj), "_fields", ()):
         return value, dot[type(obj)._fields.index(name)]
@@ -624,4 +663,15 @@ def filled(bars: Any, count: int) -> list[Any]:
 
 pushed_calls.connect(find)
 
-__all__ = ["Found", "compile_forward", "connect", "filled", "find", "find_jvp", "pushed_again", "source_of", "under"]
+__all__ = [
+    "Found",
+    "check_apart",
+    "compile_forward",
+    "connect",
+    "filled",
+    "find",
+    "find_jvp",
+    "pushed_again",
+    "source_of",
+    "under",
+]

@@ -116,7 +116,8 @@ def _row_forwards(products: _Products, vectors: tuple[Any, ...]) -> tuple[Any, .
     def entry(i: int, keys: tuple[Any, ...], one: Any) -> Any:
         seed = [None] * len(products.primals)
         seed[i] = at(products.primals[i], keys, one)
-        return products.along(vectors, tuple(seed))
+        found = products.along(vectors, tuple(seed))
+        return 0.0 if found is None else found
 
     return tuple(_each(x, functools.partial(entry, i)) for i, x in enumerate(products.primals))
 

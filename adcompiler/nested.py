@@ -21,6 +21,7 @@ from adcompiler.differentiable import Transformed, TransformedMethod, Transforme
 from adcompiler.errors import MutationError, UnsupportedSyntaxError
 from adcompiler.forward_api import jvp
 from adcompiler.forwardmode import Found, connect, filled, find, pushed_again, source_of, under
+from adcompiler.program import signature_of
 from adcompiler.rules.forward import forward_rules
 from adcompiler.rules.registry import is_non_differentiable, lookup, rrule
 from adcompiler.runtime.checkpoints import agree, samples_of
@@ -147,7 +148,7 @@ def transformed_rule(self: Any, *args: Any, config: Any, written_later: Any, **k
 
 def _places(transformed: Any, args: Any, kwargs: Any) -> list[int]:
     """The numbers of the arguments and keywords of a call that `argnums` asks for."""
-    signature = inspect.signature(transformed.__wrapped__, follow_wrapped=False)
+    signature = _signature(transformed.__wrapped__)
     names = list(kwargs)
     bound = signature.bind(*range(len(args)), **{k: len(args) + i for i, k in enumerate(names)}).arguments
     out = []
@@ -155,6 +156,14 @@ def _places(transformed: Any, args: Any, kwargs: Any) -> list[int]:
         place = bound[name]
         out.append(place if position is None else place[position])
     return out
+
+
+def _signature(f: Any) -> inspect.Signature:
+    """The signature of what can be called; of NumPy's own functions all that is known is that they take arguments."""
+    try:
+        return signature_of(f) if isinstance(f, types.FunctionType) else inspect.signature(f, follow_wrapped=False)
+    except ValueError:
+        return inspect.signature(lambda *args, **kwargs: None)
 
 
 # --- pullbacks --------------------------------------------------------------------------------------------

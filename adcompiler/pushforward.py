@@ -40,7 +40,7 @@ from adcompiler.callees import (
 )
 from adcompiler.definite import definite
 from adcompiler.gathers import gathered
-from adcompiler.lattice import Foreign, can_be_active
+from adcompiler.lattice import Foreign, can_be_active, numeric
 from adcompiler.pushed import Pushed
 from adcompiler.pushstate import Code
 from adcompiler.pushwrites import PushWrites
@@ -78,7 +78,7 @@ class Pushforward(PushWrites):
         if spec.function.generator:
             self.stmt = spec.function
             raise self.unsupported("a generator", "Return a list of the items.")
-        if spec.program.outside_active or spec.program.outside_hot:
+        if spec.program.on_device and (spec.program.outside_active or spec.program.outside_hot):
             self.stmt = spec.function
             raise self.unsupported(
                 "a global or captured container or array that is written into", "Pass it as an argument."
@@ -200,7 +200,7 @@ class Pushforward(PushWrites):
 
     def stmt_Return(self, stmt: ir.Return) -> Code:
         tangent = self.tangents(stmt.value) if self.found.result else ir.Const(None)
-        if self.found.result and isinstance(tangent, ir.Const):
+        if isinstance(tangent, ir.Const) and (self.found.result or numeric(stmt.kind) is not None):
             tangent = self.zero(stmt.value, stmt.kind)
         return [ir.Return(ir.Seq("tuple", (stmt.value, tangent)), stmt.origin)]
 

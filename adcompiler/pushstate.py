@@ -76,6 +76,10 @@ class PushState:
             return ir.Call(ir.Static(zero_array, "zero_array"), (expr,))
         return ir.Call(NEW_ZEROS if new else ZEROS, (ir.as_argument(expr),))
 
+    def still(self, stmt: ir.Assign) -> Code:
+        """An assignment of what moves with nothing; `pushforward` knows."""
+        raise NotImplementedError
+
     def computed(self, stmt: ir.Assign) -> Code:
         """An assignment of a new value with its tangent; `pushforward` knows."""
         raise NotImplementedError

@@ -90,6 +90,8 @@ class PushWrites(PushValues):
         """`y = f(x, out=a)`: what is computed into `a` has its tangent computed before, since `a` may be an operand."""
         callee: Into = value.callee
         inner, out = callee.inner, callee.out
+        if not self.is_active(out):  # an array that never carries a derivative: of whole numbers, or read by nobody
+            return self.still(stmt)
         held, new = self.names.fresh("t"), self.names.fresh("d")
         if isinstance(inner.callee, InertCall) or not any(map(self.is_active, inner.args)):
             first: Code = []

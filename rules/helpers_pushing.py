@@ -1,11 +1,20 @@
 """Rules of what text in forward mode calls, for derivatives of it."""
 
 from adcompiler.rules.registry import non_differentiable, rrule
+from adcompiler.runtime.containers import cell_of
 from adcompiler.runtime.pushing import new_zeros, own, spread, zero_array, zeros_of
 from adcompiler.runtime.shapes import fit, shape
 
 non_differentiable(zeros_of, new_zeros, kind="unknown")
 non_differentiable(zero_array, kind="filled_like")
+
+
+@rrule(cell_of, kind="unknown", accepts=(object,))
+def cell_of_rule(function, name):
+    def pullback(y_bar):
+        return {name: y_bar}, None
+
+    return cell_of(function, name), pullback
 
 
 @rrule(spread, kind="array", flat=("value",), linear=("tangent",))

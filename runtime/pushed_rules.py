@@ -56,11 +56,16 @@ def by_partials(f: Any, partials: Any, wants_out: Any, places: Any) -> Any:
     return pair
 
 
-def by_forward_rule(rule: Any, named: Any) -> Any:
-    """Of a function with a forward rule."""
+def by_forward_rule(rule: Any, named: Any, places: Any) -> Any:
+    """Of a function with a forward rule; `places` as in `by_pullback`."""
+    several, count = places
 
     def pair(args: Any, dots: Any) -> Any:
-        return rule(dots, *args, **named)
+        if several is not None:
+            each = (*dots[:several], tuple(dots[several:]))
+        else:
+            each = tuple(dots)
+        return rule((*each, *((None,) * (count - len(each)))), *args, **named)
 
     return pair
 

@@ -183,6 +183,8 @@ def _completed(tangent: Any, value: Any, seen: Any) -> Any:  # noqa: C901  one c
     named = _named(value)
     if named is None:
         raise _unfit(tangent, value)
+    if isinstance(tangent, dict) and "_fields" in tangent and "_fields" not in named:
+        tangent = tangent["_fields"]  # the cotangent of a Tangent
     if dataclass_like(tangent, value):
         tangent = fields(tangent)
     if not hasattr(tangent, "items") or any(key not in named for key, _ in tangent.items()):
