@@ -8,7 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from adcompiler.differentiable import function_of
-from adcompiler.forwardmode import check_apart, find, find_jvp
+from adcompiler.forwardmode import check_apart, find_jvp
+from adcompiler.pushcalls import find
 from adcompiler.runtime.errors import TangentError
 from adcompiler.runtime.pushing import completed, returned
 from adcompiler.variants import shown

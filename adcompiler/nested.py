@@ -20,8 +20,9 @@ from adcompiler.api import gradient, pullback, value_and_grad
 from adcompiler.differentiable import Transformed, TransformedMethod, TransformedRule
 from adcompiler.errors import MutationError, UnsupportedSyntaxError
 from adcompiler.forward_api import jvp
-from adcompiler.forwardmode import Found, connect, filled, find, pushed_again, source_of, under
+from adcompiler.found import Found, filled, under
 from adcompiler.program import signature_of
+from adcompiler.pushcalls import connect, find, pushed_again, source_of
 from adcompiler.rules.forward import forward_rules
 from adcompiler.rules.registry import is_non_differentiable, lookup, rrule
 from adcompiler.runtime.checkpoints import agree, samples_of

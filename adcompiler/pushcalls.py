@@ -1,0 +1,347 @@
+"""Calls inside text in forward mode whose function is known at run time only: `find` says how each is done.
+
+`push` (in `runtime.pushed_calls`) runs what is found; its own derivative is that of the same call as plain code.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import types
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from adcompiler.differentiable import Differentiable
+from adcompiler.errors import NoRuleError
+from adcompiler.forwardmode import find_jvp
+from adcompiler.found import (
+    Found,
+    both,
+    filled,
+    inside,
+    no_second,
+    of_applied,
+    of_partial,
+    padded,
+    part_of,
+    same,
+    under,
+    with_first,
+)
+from adcompiler.program import signature_of
+from adcompiler.ruledforward import by_rule, of_rule
+from adcompiler.rules.forward import forward_rules
+from adcompiler.rules.registry import is_non_differentiable, key_name, lookup, rrule
+from adcompiler.runtime import pushed_calls
+from adcompiler.runtime.calling import applied
+from adcompiler.runtime.checkpoints import recomputed
+from adcompiler.runtime.domain import array_member, unwrapped
+from adcompiler.runtime.members import has_plain_fields, member
+from adcompiler.runtime.pushed_calls import push, push_method, unsupported
+from adcompiler.runtime.pushed_rules import by_attribute, looped, plainly
+from adcompiler.runtime.pushing import into, zeros_of
+from adcompiler.runtime.resolved import caller
+from adcompiler.runtime.revolve import checkpoint_loop
+from adcompiler.runtime.tangents import Tangent
+from adcompiler.runtime.transformed import Holder
+from adcompiler.runtime.walk import is_array, is_constant
+
+_IN_PLACE = {
+    getattr(operator, f"i{name}"): getattr(operator, name)
+    for name in ("add", "sub", "mul", "truediv", "pow", "matmul", "mod", "floordiv")
+}
+
+# What is found for transforms, by function, and for what they return, by class: `(f, args, dots, named, own) → Found`.
+_OF_FUNCTION: dict[Any, Any] = {}
+_OF_OBJECT: dict[type, Any] = {}
+
+
+def connect(of_function: dict[Any, Any], of_object: dict[type, Any]) -> None:
+    """Tell what is found for the transforms, and for what they return."""
+    _OF_FUNCTION.update(of_function)
+    _OF_OBJECT.update(of_object)
+
+
+def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: C901  one case per kind of callable
+    """How a call is done in forward mode; `f` may be the name of a method of `args[0]`."""
+    if isinstance(f, str):
+        f, args, dots = _method(f, args, dots)
+    if own is None and all(dot is None for dot in dots):
+        return Found(_plain, (f, args, named), plainly(f, named), (args, dots), same, both)
+    if isinstance(f, types.MethodType):
+        found = find(f.__func__, (f.__self__, *args), (part_of(own, "__self__"), *dots), named, None)
+        return replace(found, leads="__self__")
+    if isinstance(f, functools.partial):
+        return of_partial(find, f, args, dots, named, own)
+    f = unwrapped(f._function if isinstance(f, Differentiable) else f)
+    if f is push or f is push_method:
+        return pushed_again(f, args, dots)
+    if f is applied:
+        return of_applied(find, args, dots)
+    if f is recomputed:
+        return with_first(find(args[0], args[1:], dots[1:], named, dots[0]))
+    if f is checkpoint_loop:
+        names = ("body", "state", "n")
+        given = (*args, *(named[k] for k in names[len(args) :]))
+        moved = (*dots, None, None, None)[:2]
+        return find(looped, given[:3], (*moved, None), {}, None)
+    special = _special(f)
+    if special is not None:
+        return special(f, args, dots, named, own)  # type: ignore[no-any-return]
+    if isinstance(f, types.FunctionType) and f.__name__ == "__call__" and args and isinstance(args[0], Holder):
+        return with_first(_special(args[0])(args[0], args[1:], dots[1:], named, dots[0]))
+    if f in _IN_PLACE and not (is_array(args[0]) and not isinstance(args[0], np.generic)):
+        f = _IN_PLACE[f]
+    if f in _IN_PLACE:
+        return Found(_updated, (f, args, dots))
+    if is_non_differentiable(f):
+        return Found(_plain, (f, args, named), plainly(f, named), (args, dots), same, both)
+    rules = lookup(f, tuple(map(type, args)))
+    if rules or forward_rules(f):
+        return of_rule(f, rules, args, dots, named)
+    if isinstance(f, types.FunctionType):
+        return source_of(f, args, dots, named, own)
+    if isinstance(f, type) and has_plain_fields(f):
+        return _made(f, args, dots, named)
+    called = member(type(f), "__call__")
+    if isinstance(called, types.FunctionType):
+        return replace(find(called, (f, *args), (own, *dots), named, None), leads="")
+    if f in (list, tuple, dict) and not named and len(args) == 1:
+        return Found(_converted, (f, args[0], dots[0]))
+    if f is getattr:
+        return _attribute(args[0], args[1], dots[0])
+    if f is operator.getitem and isinstance(args[0], list | tuple | dict):
+        return Found(_item, (*args, dots[0]))
+    raise NoRuleError(
+        f"{key_name(f) if callable(f) else repr(f)} has no derivative in forward mode\n"
+        "Register a forward rule for it with @frule, or call a plain function."
+    )
+
+
+def _special(f: Any) -> Any:
+    """What finds the call of a transform, or of what it has returned; None for all other functions."""
+    if isinstance(f, Holder):
+        return next((found for cls, found in _OF_OBJECT.items() if isinstance(f, cls)), None)
+    return _OF_FUNCTION.get(f) if isinstance(f, types.FunctionType) else None
+
+
+def pushed_again(f: Any, args: Any, dots: Any) -> Found:
+    """A call in forward mode, in forward mode: of what computes the pair, the pair with its tangent."""
+    if f is push_method:
+        obj, name, obj_dot, rest, rest_dots, *named = args
+        of_obj, _, of_dot, of_rest, of_dots, *_ = dots
+        found = find(name, (obj, *rest), (obj_dot, *rest_dots), (named or [None])[0] or {}, None)
+        moved = padded(of_rest, len(rest)), padded(of_dots, len(rest_dots))
+        return find(found.pair, found.inputs, found.given((of_obj, *moved[0]), (of_dot, *moved[1])), {}, None)
+    given: Any = (*args, *(None,) * (5 - len(args)))
+    function, operands, own_dots, named, own = given
+    given = (*dots, *(None,) * (5 - len(dots)))
+    of_f, of_operands, of_dots, _, of_own = given
+    if own is None and of_f is not None:
+        own = zeros_of(function)
+    found = find(function, operands, own_dots, named or {}, own)
+    if found.pair is None or found.given is None:
+        raise no_second(function)
+    moved = padded(of_operands, len(operands)), padded(of_dots, len(own_dots))
+    if found.leads is not None:
+        moved = (inside(found.leads, of_f), *moved[0]), (inside(found.leads, of_own), *moved[1])
+    return find(found.pair, found.inputs, found.given(*moved), {}, None)
+
+
+def _method(name: str, args: Any, dots: Any) -> tuple[Any, Any, Any]:
+    """A method by its name: of an array its descriptor, of an object the function of its class."""
+    obj = args[0]
+    if isinstance(obj, float | complex) or is_array(obj):
+        key = array_member(name) or getattr(type(obj), name)
+        return key, args, dots
+    if isinstance(obj, list | dict):
+        raise unsupported(f".{name}() of a {type(obj).__name__} that is only known at run time")
+    found = member(type(obj), name)
+    if isinstance(found, types.FunctionType):
+        return found, args, dots
+    if isinstance(found, staticmethod | classmethod):
+        return getattr(obj, name), args[1:], dots[1:]
+    return getattr(obj, name), args[1:], dots[1:]
+
+
+def _made(cls: Any, args: Any, dots: Any, named: Any) -> Found:
+    """A new object, of a class that is known at run time only."""
+    init = member(cls, "__init__")
+    if not isinstance(init, types.FunctionType) or member(cls, "__new__") is not object.__new__:
+        raise unsupported(f"making an object of class {cls.__qualname__} that is only known at run time")
+
+    def run() -> tuple[Any, Any]:
+        obj, dot = cls.__new__(cls), {}  # type: ignore[var-annotated]
+        found = find(init, (obj, *args), (dot, *dots), named, None)
+        found.run(*found.operands)
+        return obj, dot
+
+    return Found(run, ())
+
+
+def _plain(f: Any, args: Any, named: Any) -> tuple[Any, Any]:
+    y = f(*args, **named)
+    return y, zeros_of(y)
+
+
+def _updated(f: Any, args: Any, dots: Any) -> tuple[Any, Any]:
+    """`a op= b`, where an array and its tangent stay what they are."""
+    found = find(_IN_PLACE[f], args, dots, {}, None)
+    _, new = found.run(*found.operands)
+    return f(*args), into(dots[0], new)
+
+
+def _converted(f: Any, value: Any, dot: Any) -> tuple[Any, Any]:
+    return f(value), f(dot)
+
+
+def _attribute(obj: Any, name: str, dot: Any) -> Found:
+    """An attribute of what is known at run time only."""
+    if is_array(obj):
+        key = array_member(name)
+        return Found(by_rule, (key, lookup(key), (obj,), (dot,), {}), by_attribute(name), ((obj,), (dot,)), same, both)
+    found = member(type(obj), name)
+    if isinstance(found, property) and not (isinstance(dot, dict) and name in dot):
+        return find(found.fget, (obj,), (dot,), {}, None)
+    return Found(_field, (obj, name, dot))
+
+
+def _field(obj: Any, name: str, dot: Any) -> tuple[Any, Any]:
+    value = getattr(obj, name)
+    if isinstance(dot, dict | Tangent) and name in dot:
+        return value, dot[name]
+    if isinstance(dot, tuple) and name in getattr(type(obj), "_fields", ()):
+        return value, dot[type(obj)._fields.index(name)]
+    if isinstance(value, types.MethodType):
+        return value, {"__self__": dot}
+    return value, zeros_of(value)
+
+
+def _item(obj: Any, key: Any, dot: Any) -> tuple[Any, Any]:
+    return obj[key], dot[key]
+
+
+# --- functions with source --------------------------------------------------------------------------------
+
+
+def source_of(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
+    """A function with source: what is compiled for it."""
+    captured = own is not None
+    if captured:
+        f, args, dots = caller(f, bool(named)), (f, *args), (own, *dots)
+    signature = signature_of(f)
+    count = len(args)
+    bound = signature.bind(*range(count), **{k: count + i for i, k in enumerate(named)}).arguments
+    wanted = frozenset(n for n, place in bound.items() if _any(place, dots))
+    jvp, arguments, active = find_jvp(f, wanted, args, named)
+    values = dict(zip(signature.parameters, arguments, strict=True))
+    operands = (*arguments, *(_complete(_placed(bound[n], dots), values[n]) for n in active))
+
+    def back(bars: Any) -> tuple[Any, Any]:
+        by_name = dict(zip(signature.parameters, bars, strict=False))
+        dots_by_name = dict(zip(active, bars[len(arguments) :], strict=True))
+        each = [_taken(bound, by_name, len(dots)), _taken(bound, dots_by_name, len(dots))]
+        return each[0], each[1]
+
+    def given(of_args: Any, of_dots: Any) -> tuple[Any, ...]:
+        by_name = {n: _placed(place, of_args) if _any(place, of_args) else None for n, place in bound.items()}
+        own = [None if not _any(bound[n], of_dots) else _placed(bound[n], of_dots) for n in active]
+        return (*(by_name.get(n) for n in signature.parameters), *own)
+
+    return Found(jvp, operands, jvp, operands, back, given, leads="" if captured else None)
+
+
+def _taken(bound: Any, bars: Any, count: int) -> list[Any]:
+    """Cotangents by parameter → those of the arguments of a call, then of its keywords."""
+    out: list[Any] = [None] * count
+    for name, place in bound.items():
+        bar = bars.get(name)
+        if bar is None:
+            continue
+        if isinstance(place, tuple):
+            for i, p in enumerate(place):
+                out[p] = bar[i]
+        elif isinstance(place, dict):
+            for key, p in place.items():
+                out[p] = bar.get(key)
+        else:
+            out[place] = bar
+    return out
+
+
+def _placed(place: Any, dots: Any) -> Any:
+    if isinstance(place, tuple):
+        return tuple(dots[p] for p in place)
+    if isinstance(place, dict):
+        return {k: dots[p] for k, p in place.items()}
+    return dots[place]
+
+
+def _any(place: Any, dots: Any) -> bool:
+    if isinstance(place, tuple | dict):
+        return any(dots[p] is not None for p in (place.values() if isinstance(place, dict) else place))
+    return dots[place] is not None
+
+
+def _complete(dot: Any, value: Any) -> Any:
+    """A tangent with zeros for the entries of `*args` and `**kwargs` that have none."""
+    if isinstance(dot, tuple) and isinstance(value, tuple):
+        return tuple(zeros_of(v) if d is None else d for d, v in zip(dot, value, strict=True))
+    if isinstance(dot, dict) and isinstance(value, dict):
+        return {k: zeros_of(v) if dot.get(k) is None else dot[k] for k, v in value.items()}
+    return dot
+
+
+# --- derivatives of such calls ----------------------------------------------------------------------------
+
+
+@rrule(push)
+def push_rule(f: Any, args: Any, dots: Any, named: Any = None, own: Any = None, *, config: Any, needs: Any) -> Any:
+    """The reverse of a call in forward mode: that of what computes the pair."""
+    found = find(f, args, dots, named or {}, own)
+    if needs[3] and found.pair is not found.run and not all(map(is_constant, (named or {}).values())):
+        raise no_second(f)
+    return _reversed(found, f, len(args), tuple(named or ()), own, config)
+
+
+@rrule(push_method)
+def push_method_rule(
+    obj: Any, name: str, obj_dot: Any, args: Any, dots: Any, named: Any = None, *, config: Any, needs: Any
+) -> Any:
+    """The same of a method."""
+    found = find(name, (obj, *args), (obj_dot, *dots), named or {}, None)
+    if needs[5] and found.pair is not found.run and not all(map(is_constant, (named or {}).values())):
+        raise no_second(name)
+    value, back = _reversed(found, None, len(args) + 1, tuple(named or ()), None, config)
+
+    def pullback(y_bar: Any) -> tuple[Any, ...]:
+        _, bars, dot_bars, named_bar, _ = back(y_bar)
+        return bars[0], None, dot_bars[0], tuple(bars[1:]), tuple(dot_bars[1:]), named_bar
+
+    return value, pullback
+
+
+def _reversed(found: Found, f: Any, count: int, named: tuple[str, ...], own: Any, config: Any) -> Any:
+    """The pair of value and tangent, and its pullback; there are `count` arguments and `named` keywords."""
+    if found.pair is None:
+        raise no_second(f)
+    value, back = config.rrule_via_ad(found.pair, *found.inputs)
+
+    def pullback(y_bar: Any) -> tuple[Any, ...]:
+        f_bar, *inputs = back(tuple(y_bar))
+        first = found.leads is not None
+        bars, dot_bars = (filled(each, first + count + len(named)) for each in found.back(inputs))
+        own_bar = None
+        if first:
+            f_bar, own_bar = (under(found.leads, each.pop(0)) for each in (bars, dot_bars))
+        named_bar = dict(zip(named, bars[count:], strict=False)) if named else None
+        return f_bar, tuple(bars[:count]), tuple(dot_bars), named_bar, own_bar
+
+    return value, pullback
+
+
+pushed_calls.connect(find)
+
+__all__ = ["connect", "find", "pushed_again", "source_of"]
