@@ -35,6 +35,7 @@ from adcompiler.dump import STAGES, assumed_notes, dump, plain, tried
 from adcompiler.errors import DifferentiationError
 from adcompiler.explain import explained, table
 from adcompiler.memory import kept_kinds, run_report
+from adcompiler.orders import dump_order
 from adcompiler.pipeline import compile_request
 from adcompiler.rules.registry import all_non_differentiable, all_rules, key_name
 from adcompiler.runtime.release import OFF
@@ -91,6 +92,14 @@ def _parser() -> argparse.ArgumentParser:
         "--stage", choices=STAGES, default="final", help="what an earlier pass made (default: final, the text)"
     )
 
+    shown.add_argument(
+        "--order",
+        type=int,
+        default=1,
+        metavar="N",
+        help="derivatives of derivatives: the text in forward mode, N - 1 times, then the gradient of its tangent",
+    )
+
     why = _with_target(commands, "explain", _explain, "say how each operation is differentiated")
     why.add_argument("--wrt", metavar="A,B", help="as for dump")
     why.add_argument(
@@ -135,7 +144,11 @@ def _with_target(commands: Any, name: str, run: Any, does: str) -> argparse.Argu
 def _dump(options: argparse.Namespace) -> int:
     with _quiet():
         function, args, kwargs = _called(options)
-        text = dump(function, args, kwargs, _wrt(options, function), options.single_use, options.stage)
+        wrt = _wrt(options, function)
+        if options.order > 1:
+            text = dump_order(function, args, kwargs, wrt, options.order)
+        else:
+            text = dump(function, args, kwargs, wrt, options.single_use, options.stage)
     sys.stdout.write(text)
     return 0
 

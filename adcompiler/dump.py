@@ -26,7 +26,6 @@ from adcompiler.blocks import backward_block, forward_block
 from adcompiler.errors import DifferentiationError, SourceNotFoundError, TangentError, refuse
 from adcompiler.guess import described, guesses
 from adcompiler.lattice import can_be_active, observe
-from adcompiler.pair import Pair
 from adcompiler.pipeline import Request, compile_request, specialised
 from adcompiler.program import signature_of
 from adcompiler.runtime.release import OFF, Release, current
@@ -56,9 +55,9 @@ def dump(
     if stage in ("parse", "lower", "kinds"):
         specs, assumed = tried(function, args, kwargs, wrt, _release(single_use), _specs)
         texts = [getattr(show, stage)(spec) for spec in specs]
-        return _joined([_header(function.__name__, specs[0], None, single_use), *assumed_notes(assumed)], texts)
+        return _joined([header(function.__name__, specs[0], None, single_use), *assumed_notes(assumed)], texts)
     compiled, assumed = tried(function, args, kwargs, wrt, _release(single_use), compile_request)
-    notes = [_header(function.__name__, compiled.spec, compiled.pair, single_use), *assumed_notes(assumed)]
+    notes = [header(function.__name__, compiled.spec, compiled.pair, single_use), *assumed_notes(assumed)]
     if stage in (None, "final"):
         return Text(compiled).module(notes)
     pairs = [*compiled.units]
@@ -149,7 +148,8 @@ def _chosen(names: list[str], wrt: Any) -> Iterator[str]:
 # --- the head of the text ---------------------------------------------------------------------------------
 
 
-def _header(name: str, spec: Spec, pair: Pair | None, single_use: bool) -> str:
+def header(name: str, spec: Spec, pair: Any, single_use: bool = False) -> str:
+    """The first line of a text: of what it is."""
     source = spec.function.source
     head = f"# {name} ({Path(source.file).name}:{source.first_line})"
     if pair is not None:

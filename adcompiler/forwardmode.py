@@ -40,6 +40,14 @@ class CompiledForward:
         return self.units[self.pushed].forward
 
     @property
+    def derivative(self) -> Any:
+        """The function that gives the tangent alone."""
+        made = self.units[self.pushed].backward
+        made.__adcompiler_alike__ = dict(zip(self.pushed.tangents, self.pushed.active, strict=True))
+        made.__qualname__ = self.request.function.__qualname__
+        return made
+
+    @property
     def alone(self) -> tuple[Any, Any]:
         return self.forward, None
 
@@ -53,6 +61,7 @@ def compile_forward(request: Request) -> CompiledForward:
     """All passes, for forward mode."""
     with LOCK, compiling(request.function):
         program, spec, pushed = until_settled(request, _pushed)
+        pushed.derivative = pushed.derivative or program.pushed_name(spec, "derivative")
         all_units = units(pushed, OFF)
         load(all_units)
         return CompiledForward(request, program, spec, pushed, all_units)
@@ -71,6 +80,7 @@ def _found(compiled: Any) -> Finish:
     )
     compiled.forward.__adcompiler_writes__ = bool(alias(compiled.spec).sure_writes)
     compiled.forward.__adcompiler_overlap__ = overlap_check(compiled)
+    compiled.forward.__adcompiler_derivative__ = compiled.derivative
     bound = {"jvp": compiled.forward, "active": active}
     return Finish(None, ("$found = $jvp, ({names},), $active", "return $found"), bound)
 

@@ -72,7 +72,7 @@ class _Products(Along):
 
     def __init__(self, f: Any, argnums: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         super().__init__(f, argnums, args, kwargs)
-        self.derivative = derivative_of(self.jvp, self.function.__qualname__)
+        self.derivative = derivative_of(self.jvp)
         order = list(self.values)
         self.gradient = gradient(
             self.derivative, tuple(order.index(n) for n in dict.fromkeys(n for n, _ in self.names))

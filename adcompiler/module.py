@@ -45,7 +45,9 @@ class Unit:
     @property
     def names(self) -> tuple[str, ...]:
         """The names of its functions."""
-        return (self.pair.name,) if isinstance(self.pair, Pushed) else (self.pair.forward_name, self.pair.backward_name)
+        if isinstance(self.pair, Pushed):
+            return (self.pair.name, *([self.pair.derivative] if self.pair.derivative else []))
+        return self.pair.forward_name, self.pair.backward_name
 
     @property
     def forward(self) -> Any:
@@ -54,7 +56,7 @@ class Unit:
 
     @property
     def backward(self) -> Any:
-        """The function that computes the cotangents."""
+        """The function that computes the cotangents, or the tangent alone."""
         return self.functions[self.names[-1]]
 
 
@@ -119,7 +121,12 @@ def define(pair: Pair, emitter: Emitter, release: Release) -> list[gast.AST]:
 def define_pushed(pushed: Pushed, emitter: Emitter) -> list[gast.AST]:
     """The definition of a function in forward mode."""
     emitter.new_function()
-    return [emitter.function(pushed.name, pushed.params, emitter.body(pushed_block(pushed)))]
+    out = [emitter.function(pushed.name, pushed.params, emitter.body(pushed_block(pushed)))]
+    if pushed.derivative:
+        emitter.new_function()
+        body = emitter.body(pushed_block(pushed, alone=True))
+        out.append(emitter.function(pushed.derivative, pushed.params, body))
+    return out
 
 
 def write(pair: Pair | Pushed, release: Release) -> Unit:

@@ -11,7 +11,6 @@ tangent of a gradient is the gradient of the tangent.
 from __future__ import annotations
 
 import inspect
-import linecache
 import types
 from collections.abc import Callable
 from typing import Any
@@ -247,30 +246,9 @@ def jvp_rule(f: Any, primals: Any, tangents: Any, *, config: Any) -> Any:
     return (y, returned(y_dot, y)), pull
 
 
-def derivative_of(jvp_function: Any, name: str | None = None) -> Any:
-    """The function that gives only the tangent of what `jvp_function` computes; one for each.
-
-    In messages it has the `name` of the function whose derivative it is.
-    """
-    made = jvp_function.__dict__.get("__adcompiler_derivative__")
-    if made is None:
-        made = jvp_function.__adcompiler_derivative__ = _derivative(jvp_function)
-        made.__qualname__ = name or made.__qualname__
-    return made
-
-
-def _derivative(jvp_function: Any) -> Any:
-    names = ", ".join(inspect.signature(jvp_function).parameters)
-    name = f"{jvp_function.__name__.removesuffix('_jvp')}_derivative"
-    text = f"def bind(jvp):\n    def {name}({names}):\n        return jvp({names})[1]\n    return {name}\n"
-    file = f"<adcompiler derivative {next(_numbers)}: {jvp_function.__name__}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    code = compile(text, file, "exec", dont_inherit=True)
-    bind = next(c for c in code.co_consts if isinstance(c, types.CodeType))
-    return types.FunctionType(bind, jvp_function.__globals__)(jvp_function)
-
-
-_numbers = iter(range(1, 1 << 62))
+def derivative_of(jvp_function: Any) -> Any:
+    """The function that gives only the tangent of what `jvp_function` computes."""
+    return jvp_function.__adcompiler_derivative__
 
 
 def pushed_gradient(self: Any, args: Any, dots: Any, kwargs: Any, own: Any) -> Found:
@@ -288,7 +266,7 @@ def pushed_gradient(self: Any, args: Any, dots: Any, kwargs: Any, own: Any) -> F
         tuple(_places(self, args, {})),
         not isinstance(self.argnums, tuple),
         found.run,
-        gradient(derivative_of(found.run, getattr(f, "__qualname__", None)), 1),
+        gradient(derivative_of(found.run), 1),
         self.kind == "value_and_grad",
         self.has_aux,
     )

@@ -42,14 +42,14 @@ import gc
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from adcompiler.adjoint import pair_of
 from adcompiler.errors import UnsupportedSyntaxError, definition_of, refuse
 from adcompiler.escape import ReboundLate
 from adcompiler.kinds import infer
-from adcompiler.lattice import Kind, Stream, can_be_active
+from adcompiler.lattice import Array, Kind, Stream, can_be_active
 from adcompiler.module import Unit, load, units
 from adcompiler.ondevice import Needs
 from adcompiler.overlap import overlap_check
@@ -130,10 +130,15 @@ def specialised(
 
 
 def _specialised(request: Request, program: Program) -> tuple[Program, Spec]:
-    kinds: list[Kind] = []
+    kinds: dict[str, Kind] = {}
+    alike = getattr(request.function, "__adcompiler_alike__", {})  # of tangents: what they have the shape of
     for name in signature_of(request.function).parameters:
-        kinds.append(program.source_kind(request.arguments[name], (Root("arg", name),)))
-    spec = program.specialise(request.function, tuple(kinds))
+        kind = program.source_kind(request.arguments[name], (Root("arg", name),))
+        like = kinds.get(alike.get(name, ""))
+        if isinstance(kind, Array) and isinstance(like, Array):
+            kind = replace(kind, shape=like.shape)
+        kinds[name] = kind
+    spec = program.specialise(request.function, tuple(kinds.values()))
     if isinstance(spec.result, Stream) or spec.function.generator:
         raise refuse(
             UnsupportedSyntaxError,

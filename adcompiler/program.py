@@ -238,13 +238,13 @@ class Program(OnDevice):
         items = [self.deep_kind(self.source_kind(v, (*kind.path, ("attr", n)))) for n, v in found.items()]
         return Instance(type(kind.value), names, tuple(items))
 
-    def pushed_name(self, spec: Spec) -> str:
+    def pushed_name(self, spec: Spec, tail: str = "jvp") -> str:
         """A name for a new function in forward mode, unlike all others and the user's globals."""
         spaces = [self._taken, *(s.globals for s in self.specs.values())]
-        number, name = 1, f"{spec.name}_jvp"
+        number, name = 1, f"{spec.name}_{tail}"
         while any(name in space for space in spaces):
             number += 1
-            name = f"{spec.name}_jvp_{number}"
+            name = f"{spec.name}_{tail}_{number}"
         self._taken.add(name)
         return name
 

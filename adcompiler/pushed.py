@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from adcompiler import ir
 from adcompiler.aliases import Memory
@@ -22,6 +22,7 @@ class Pushed:
     tangents: tuple[str, ...] = ()
     body: ir.Block = ()
     dots: dict[str, str] = field(default_factory=dict)  # the names of tangents, by name of the value
+    derivative: str = ""  # the name of a second function, which gives the tangent alone
 
     @property
     def params(self) -> tuple[str, ...]:
@@ -40,12 +41,25 @@ def pushed_names(pushed: Pushed) -> set[str]:
     return names
 
 
-def pushed_block(pushed: Pushed) -> ir.Block:
-    """The body as it is printed: folded, without tangents that nobody reads."""
+def pushed_block(pushed: Pushed, alone: bool = False) -> ir.Block:
+    """The body as it is printed: folded, without tangents that nobody reads; `alone`: it returns the tangent only."""
     function = pushed.spec.function
     mine = function.locals | function.cells | frozenset(pushed.spec.params)
     kept = frozenset(dot for name, dot in pushed.dots.items() if name in mine)
-    return fold(_needed(pushed.body, frozenset(pushed.dots.values()) - frozenset(pushed.tangents)), mine | kept)
+    body = _tangent_only(pushed.body) if alone else pushed.body
+    return fold(_needed(body, frozenset(pushed.dots.values()) - frozenset(pushed.tangents)), mine | kept)
+
+
+def _tangent_only(block: ir.Block) -> ir.Block:
+    """The block with tangents returned instead of pairs."""
+    out: list[ir.Stmt] = []
+    for stmt in block:
+        if isinstance(stmt, ir.Return) and isinstance(stmt.value, ir.Seq):
+            stmt = replace(stmt, value=stmt.value.items[1])
+        elif ir.blocks(stmt):
+            stmt = ir.with_blocks(stmt, tuple(map(_tangent_only, ir.blocks(stmt))))
+        out.append(stmt)
+    return tuple(out)
 
 
 def _needed(body: ir.Block, dots: frozenset[str]) -> ir.Block:

@@ -16,19 +16,19 @@ import gast
 from adcompiler import ir
 from adcompiler.closed import Titles, closure_form, wrapper_form
 from adcompiler.emit import Emitter, load
-from adcompiler.module import define
+from adcompiler.module import define, define_pushed
 from adcompiler.namespace import Namespace, display, is_literal
 from adcompiler.pair import Pair
-from adcompiler.pipeline import Compiled
 from adcompiler.program import signature_of
+from adcompiler.pushed import Pushed
 from adcompiler.scope import loads
 
 
 class Text:
     """Writes the text of a compilation."""
 
-    def __init__(self, compiled: Compiled) -> None:
-        self.root = compiled.pair
+    def __init__(self, compiled: Any) -> None:
+        self.root: Any = compiled.pair
         self.function = compiled.request.function
         self.release = compiled.request.release
         self.names = Namespace(*_identifiers(compiled))
@@ -82,10 +82,32 @@ class Text:
         return args
 
 
+class ForwardText(Text):
+    """The same for a compilation in forward mode: what is called, then the function itself."""
+
+    def module(self, notes: list[str]) -> str:
+        """The whole module."""
+        self.pair_names(self.root)
+        text = "\n\n\n".join(self.definitions.values())
+        head = self.names.lines(text)
+        return "\n".join([*notes, *head, *(["", ""] if head else [""]), text]) + "\n"
+
+    def pair_names(self, pair: Any) -> tuple[str, str]:
+        """The name of a function, twice: as that of a pair's forward and backward."""
+        if pair not in self.spelled:
+            name = self.names.unique(f"{pair.spec.name.strip('_') or 'function'}_jvp")
+            self.spelled[pair] = name, name
+            titled = copy.copy(pair)
+            titled.name, titled.derivative = name, ""
+            writer = _Writer(self, pair)
+            self.definitions[pair] = _spaced(writer.printed(define_pushed(titled, writer)))
+        return self.spelled[pair]
+
+
 class _Writer(Emitter):
     """Emits one pair, with the names that the namespace gives to what is not local."""
 
-    def __init__(self, text: Text, pair: Pair) -> None:
+    def __init__(self, text: Text, pair: Pair | Pushed) -> None:
         super().__init__(self.static)
         self.text = text
         self.spec = pair.spec
@@ -97,6 +119,8 @@ class _Writer(Emitter):
         if isinstance(static.value, Pair):
             pair = static.value
             return self.text.pair_names(pair)[static.spelling == pair.backward_name]
+        if isinstance(static.value, Pushed):
+            return self.text.pair_names(static.value)[0]  # type: ignore[arg-type]
         return self.text.names.static(static.value, static.spelling, self.spec.globals)
 
     def outer(self, name: str) -> str:
@@ -165,14 +189,15 @@ def _strip_annotations(args: gast.arguments) -> None:
             parameter.annotation = None
 
 
-def _identifiers(compiled: Compiled) -> tuple[set[str], set[str]]:
+def _identifiers(compiled: Any) -> tuple[set[str], set[str]]:
     """All local names in the text of a compilation, and all names of globals that it reads."""
     local: set[str] = set()
     read: set[str] = set()
     for pair in compiled.units:
         function = pair.spec.function
-        local |= {*function.locals, *pair.params, *pair.saved, pair.cotangent, "saved"}
-        for block in (pair.forward, pair.backward):
+        forwards = isinstance(pair, Pushed)
+        local |= {*function.locals, *pair.params, *(() if forwards else (*pair.saved, pair.cotangent, "saved"))}
+        for block in (pair.body,) if forwards else (pair.forward, pair.backward):
             local |= ir.bound_in(block)
             for stmt in ir.statements(block):
                 for top in ir.expressions(stmt):
