@@ -22,6 +22,9 @@
                                                                       records, gathers
                    arrays that are written into                       shadowing, arraywrites, overwritten
       inline     rule + kinds → one expression per cotangent          ruletext, instantiate, link
+    pushforward  IR → IR with tangents (forward mode)                 pushforward, pushstate, pushvalues, pushrules,
+                                                                      pushwrites, pushed
+      inline     forward rule + kinds → the expression of a tangent   forwardtext, instantiate
     blocks       forward IR, backward IR → what is printed of these   blocks
     simplify     backward IR → the same without idle copies           simplify
     fold         IR → IR with nested expressions                      fold
