@@ -74,7 +74,7 @@ def as_given_(bar, x):
 
 
 @rrule(shared, result="same", kind="array", flat=("ordered",))
-def shared(bar, ordered):
+def shared_(bar, ordered):
     """A mean of what belongs to equal elements: its own adjoint."""
     y = shared(bar, ordered)
 
