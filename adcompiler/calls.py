@@ -108,7 +108,7 @@ class CallResolver(MarkResolver):
 
     def _dynamic(self, expr: ir.Call, kinds: list[Any], pure: bool = False) -> Resolved:
         """A call of something that is known at run time only."""
-        if any(isinstance(a, ir.Star) for a in expr.args) or any(k is None for k, _ in expr.kwargs):
+        if _is_open(expr):
             what = "* or ** in a call that is only known at run time"
             transform = self._transform(expr.func)
             if transform is None and not isinstance(expr.func, ir.Attr):
@@ -176,12 +176,7 @@ class CallResolver(MarkResolver):
         if written is not None:
             return written
         if isinstance(obj, Unknown | Namespace):
-            if ("ndarray", func.name) in WRITES or (func.name in WRITERS and any(map(can_be_active, kinds))):
-                self.program.need_places()
-                self.program.loosen()
-            operands = (func.value, *self._operands(expr, expr.args))
-            keywords = tuple(k for k, _ in expr.kwargs if k)
-            return self.apply(expr, Dynamic(func.name, keywords), operands, [obj, *kinds], Unknown())
+            return self._method_of_unknown(expr, func, obj, kinds)
         callee = self.missing(
             MutationError if func.name in WRITERS else UnsupportedSyntaxError,
             f".{func.name}() of a container",
@@ -189,6 +184,17 @@ class CallResolver(MarkResolver):
             "Build a new list or tuple instead." if func.name in WRITERS else "Read the items by index or in a loop.",
         )
         return self.apply(expr, callee, (func.value, *self._operands(expr, expr.args)), (obj, *kinds), Unknown())
+
+    def _method_of_unknown(self, expr: ir.Call, func: ir.Attr, obj: Kind, kinds: list[Any]) -> Resolved:
+        """A method of an object that is known at run time only."""
+        if _is_open(expr):
+            return self._dynamic(expr, kinds)
+        if ("ndarray", func.name) in WRITES or (func.name in WRITERS and any(map(can_be_active, kinds))):
+            self.program.need_places()
+            self.program.loosen()
+        operands = (func.value, *self._operands(expr, expr.args))
+        keywords = tuple(k for k, _ in expr.kwargs if k)
+        return self.apply(expr, Dynamic(func.name, keywords), operands, [obj, *kinds], Unknown())
 
     def _with_keywords(self, expr: ir.Call, func: ir.Attr, obj: Kind, kinds: list[Any]) -> Resolved | None:
         """A method that is called with `**more`: with the keywords by name, or, of an update, with a dict of them."""
@@ -340,7 +346,7 @@ class CallResolver(MarkResolver):
             keywords = tuple(k for k, _ in expr.kwargs if k)
             dynamic = Dynamic(expr.func.name, keywords, pure=True)
             return self.apply(expr, dynamic, self._operands(expr, args), kinds, Unknown())
-        if any(isinstance(a, ir.Star) for a in args) or any(name is None for name, _ in expr.kwargs):
+        if _is_open(expr):
             return self.open_call(expr, ir.Static(callee.key, "f"), args, expr.kwargs)
         own = len(args) - len(expr.args)  # an object that is called is its own first operand
         return self._dynamic(*self._written_out(expr, kinds[own:]), pure=True)
@@ -398,6 +404,11 @@ class CallResolver(MarkResolver):
             plain = all(isinstance(k, Known) and k.value in (float, np.float64, np.float32) for k in typed)
             return kind if plain and len(expr.args) == 1 else Number(False)
         return kind
+
+
+def _is_open(expr: ir.Call) -> bool:
+    """Whether a call has `*args` or `**options`."""
+    return any(isinstance(a, ir.Star) for a in expr.args) or any(name is None for name, _ in expr.kwargs)
 
 
 def _is_declared(function: types.FunctionType) -> bool:

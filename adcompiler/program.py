@@ -416,7 +416,7 @@ def _identifiers(source: Source) -> set[str]:
 def signature_of(function: Any) -> inspect.Signature:
     """A Python function's own signature: never that of what it wraps, nor one that was set as an attribute."""
     if "__signature__" in getattr(function, "__dict__", ()):
-        own = function.__code__, {}, function.__name__, function.__defaults__, function.__closure__
+        own: Any = function.__code__, {}, function.__name__, function.__defaults__, function.__closure__
         plain = types.FunctionType(*own)
         plain.__kwdefaults__ = function.__kwdefaults__
         return inspect.signature(plain)

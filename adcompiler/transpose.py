@@ -39,14 +39,18 @@ def transposed(pullback: Pullback, y: Any, tangents: tuple[Any, ...]) -> Any:
     `tangents` has an entry for each cotangent that `pullback` returns, None where there is none. Raises NoRuleError if
     the pullback cannot be differentiated.
     """
+    return _transposed(pullback, y, tangents, _name_of(pullback))
+
+
+def _transposed(pullback: Pullback, y: Any, tangents: tuple[Any, ...], name: str) -> Any:
     found = _ones(y)
     if found is None:  # a value of whole numbers moves with nothing
         return None
     try:
-        bars, back = _pulled(pullback, found, ("y_bar",))
+        bars, back = _pulled(pullback, found, ("y_bar",), name)
     except DifferentiationError:
         # Not every cotangent is one of a function that has a derivative: of eigenvectors, the vectors themselves are.
-        bars, back = _pulled(pullback, _only_active(y), ("y_bar",))
+        bars, back = _pulled(pullback, _only_active(y), ("y_bar",), name)
     (_, y_dot) = back(_against(tangents, bars))
     return materialize(project(y_dot, y), y)
 
@@ -57,19 +61,21 @@ def transposed_rule(pullback: Any, y: Any, tangents: Any) -> Any:
     y_dot = transposed(pullback, y, tangents)
 
     def back(y_dot_bar: Any) -> tuple[Any, ...]:
-        bars, inner = _pulled(pullback, y_dot_bar, ("pullback",))
+        bars, inner = _pulled(pullback, y_dot_bar, ("pullback",), _name_of(pullback))
         f_bar, _ = inner(_against(tangents, bars))
         return f_bar, None, tuple(bars)
 
     return y_dot, back
 
 
-def _pulled(pullback: Pullback, y_bar: Any, wanted: tuple[str, ...]) -> tuple[Any, Callable[[Any], tuple[Any, Any]]]:
+def _pulled(
+    pullback: Pullback, y_bar: Any, wanted: tuple[str, ...], name: str
+) -> tuple[Any, Callable[[Any], tuple[Any, Any]]]:
     """The cotangents for `y_bar`, and the pullback of `(pullback, y_bar) ↦ pullback(y_bar)`."""
     try:
         bars, make_back = _variants(pullback, wanted)(pullback, y_bar)
     except DifferentiationError as error:
-        raise _not_transposed(pullback, error) from error
+        raise _not_transposed(name, error) from error
     return bars, make_back(0, 2)
 
 
@@ -90,11 +96,15 @@ def _variants(pullback: Any, wanted: tuple[str, ...]) -> Variants:
 _compiled: weakref.WeakKeyDictionary[Any, dict[tuple[str, ...], Variants]] = weakref.WeakKeyDictionary()
 
 
-def _not_transposed(pullback: Any, error: DifferentiationError) -> NoRuleError:
-    name = getattr(pullback, "__qualname__", type(pullback).__qualname__).split(".<locals>")[0]
-    first = str(error).split("\n")[0]
+def _name_of(pullback: Any) -> str:
+    """The name of the rule that a pullback is from."""
+    name: str = getattr(pullback, "__qualname__", type(pullback).__qualname__)
+    return name.split(".<locals>")[0]
+
+
+def _not_transposed(name: str, error: DifferentiationError) -> NoRuleError:
     return NoRuleError(
-        f"{name} has no forward derivative, and no second one, yet: in its pullback, {first}\n"
+        f"{name} has no forward derivative, and no second one, yet: in its pullback, {str(error).splitlines()[0]}\n"
         "Register a forward rule for it with @frule."
     )
 
@@ -121,7 +131,7 @@ def _only_active(y: Any) -> Any:
         return None
     children = entries(y)
     if children is None:
-        return y
+        return y.copy() if is_array(y) else y  # the pullback may keep the value itself
     found = {key: _only_active(child) for key, child in children.items()}
     return replaced(y, found) if isinstance(y, (tuple, list)) else found
 
@@ -159,10 +169,7 @@ def forward_by_transposition(
     y, pullback = value_and_pullback(rule, found)
     if rule.partials:
         return y, _by_partials(rule, bound.args, y, tangents)
-    try:
-        return y, transposed(pullback, y, tangents)
-    except NoRuleError as error:
-        raise NoRuleError(str(error).replace(rule.function.__name__, key_name(rule.keys[0]), 1)) from error
+    return y, _transposed(pullback, y, tangents, key_name(rule.keys[0]))
 
 
 def _takers(bound: inspect.BoundArguments) -> list[str]:

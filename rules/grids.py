@@ -50,7 +50,11 @@ def gradient(f, *varargs, axis=None, edge_order=1, needs=(True,) * 4):
         values, bars = (y, y_bar) if isinstance(y, tuple | list) else ((y,), (y_bar,))
         given = [i for i, bar in enumerate(bars) if bar is not None]
         moved = bool(varargs) and needs[1]
-        pairs = [gradient_bars(bars[i], values[i], as_array(f), axes[i], spacings[i], edge_order, moved) for i in given]
+        pairs = [
+            gradient_bars(bar, value, as_array(f), along, spacing, edge_order, moved)
+            for bar, value, along, spacing in zip(bars, values, axes, spacings, strict=True)
+            if bar is not None
+        ]
         f_bar = sum(f_bar for f_bar, _ in pairs)
         if not moved:
             return f_bar, None, None, None

@@ -4,10 +4,12 @@ import numpy as np
 
 from adcompiler.rules.registry import rrule
 from adcompiler.runtime.calling import applied
-from adcompiler.runtime.errors import DifferentiationError
+from adcompiler.runtime.elliptic import elliprc_slopes
+from adcompiler.runtime.errors import DifferentiationError, NoRuleError
+from adcompiler.runtime.matrices import unit
 from adcompiler.runtime.pointwise import bars, slope_products
 from adcompiler.runtime.quantiles import _ranks, level_bar, shared
-from adcompiler.runtime.spectral import repeated_part, unit
+from adcompiler.runtime.spectral import repeated_part
 from adcompiler.runtime.tangents import unthunk
 from adcompiler.runtime.ufuncs import as_given
 
@@ -93,3 +95,13 @@ def ranks(quantile, ordered, q, method, weights, skip_nan):
         return None, None, level_bar(y_bar, quantile, ordered, q, method, skip_nan), None, None, None
 
     return y, pullback
+
+
+@rrule(elliprc_slopes, kind="unknown")
+def elliprc_slopes_(x, y, value):
+    slopes = elliprc_slopes(x, y, value)
+
+    def pullback(y_bar):
+        raise NoRuleError("elliprc has no second derivative yet\nRegister a rule for it with @rrule.")
+
+    return slopes, pullback

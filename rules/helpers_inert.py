@@ -21,6 +21,7 @@ from adcompiler.runtime import (
     pointwise,
     reduction,
     repeating,
+    samples,
     selection,
     sequences,
     shapes,
@@ -62,9 +63,16 @@ non_differentiable(
     padding._so_far, layout.positions_of, repeating.insert_marks, choices.chosen_positions, kind="number"
 )
 non_differentiable(spectral.equal_values, spectral.exceeds, spectral.require_no_turn, spectral.largest, kind="number")
-non_differentiable(singular.is_null, spectral.unit, kind="number")
+non_differentiable(singular.is_null, matrices.unit, kind="number")
 non_differentiable(fourier._steps, fourier._given, fourier._same_axis, kind="other")
 non_differentiable(fourier._weights, kind="array")
 non_differentiable(contraction.einsum_terms, contraction._loops, contraction._named, kind="other")
 non_differentiable(matrices._taken, matrices.solved_axes, padding._parts, kind="other")
-non_differentiable(stencils._window, stencils.extension, stencils.widths_of, stencils.origins_along, kind="other")
+non_differentiable(
+    stencils._window,
+    stencils.extension,
+    stencils.widths_of,
+    stencils.origins_along,
+    samples._romberg_weights,
+    kind="other",
+)

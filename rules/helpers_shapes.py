@@ -11,6 +11,7 @@ from adcompiler.runtime.layout import (
     gather_bar,
     joined,
     reshape,
+    reshape_bar,
     separate,
 )
 from adcompiler.runtime.ordering import ordered_bar, take_along_axis_bar, take_bar, trimmed_bar
@@ -70,18 +71,11 @@ def keep_dims_(c, axis, keepdims):
 
 @rrule(reshape, result="same", flat=("shape", "order"))
 def reshape_(c, shape, order="C"):
-    """The shape is that of the argument, so that an order of axes is undone by the order in which they lie then."""
     y = reshape(c, shape, order)
     c_shape = shape_of(c)
 
     def pullback(y_bar):
-        if isinstance(order, tuple) and c_shape:
-            c_bar = np.reshape(np.transpose(y_bar, order), c_shape)
-        elif isinstance(order, tuple):
-            c_bar = reshape(y_bar, c_shape)
-        else:
-            c_bar = reshape(y_bar, c_shape, order)
-        return c_bar, None, None
+        return reshape_bar(y_bar, c_shape, order), None, None
 
     return y, pullback
 
@@ -137,6 +131,17 @@ def moved_to_(like, x):
 
     def pullback(y_bar):
         return None, moved_home(y_bar, home)
+
+    return y, pullback
+
+
+@rrule(moved_home, result="same", flat=("home",))
+def moved_home_(c, home):
+    y = moved_home(c, home)
+    before = home_of(c)
+
+    def pullback(y_bar):
+        return moved_home(y_bar, before), None
 
     return y, pullback
 

@@ -8,7 +8,7 @@ import numpy as np
 from scipy import ndimage
 from scipy.special import cosdg, sindg
 
-from adcompiler.rules.registry import rrule
+from adcompiler.rules.registry import non_differentiable, rrule
 from adcompiler.runtime.constants import require_constant
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.sampling import per_axis, sampled_bars
@@ -68,6 +68,9 @@ def spline_matrix(length, order, mode):
 def grid(output_shape):
     """The places of all elements of an image."""
     return np.indices(output_shape, dtype=float)
+
+
+non_differentiable(spline_matrix, grid, kind="array")
 
 
 @rrule(ndimage.map_coordinates, result="fresh", kind="array")

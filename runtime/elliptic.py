@@ -71,11 +71,11 @@ def elliprj_last_slope(x: Any, y: Any, z: Any, p: Any, out: Any) -> Any:
     return -total / p
 
 
-def elliprc_slopes(x: Any, y: Any, out: Any) -> tuple[Any, Any]:
+def elliprc_slopes(x: Any, y: Any, value: Any) -> tuple[Any, Any]:
     """How R_C changes with each argument; of a principal value (real y < 0) by the elementary form, DLMF 19.6.15."""
     cut = np.equal(np.imag(y), 0) & (np.real(y) < 0)
     right = np.where(cut, 1.0, y)
     root, distance = np.sqrt(x), 2 * (np.where(cut, y, x + 1.0) - x)
-    first = np.where(cut, (out - 1 / root) / distance, -specials.elliprd(right, right, x) / 6)
-    second = np.where(cut, (root / y - out) / distance, -specials.elliprd(x, right, right) / 3)
+    first = np.where(cut, (value - 1 / root) / distance, -specials.elliprd(right, right, x) / 6)
+    second = np.where(cut, (root / y - value) / distance, -specials.elliprd(x, right, right) / 3)
     return first, second

@@ -28,6 +28,13 @@ def reshape(c: Any, shape: Shape, order: str | tuple[int, ...] = "C") -> Any:
     return c.reshape(shape) if order == "C" else c.reshape(shape, order=order)
 
 
+def reshape_bar(c: Any, lengths: Shape, order: str | tuple[int, ...]) -> Any:
+    """The adjoint of `reshape` for an argument of shape `lengths`: with an order of axes, these as they lie."""
+    if isinstance(order, tuple):
+        return np.reshape(np.transpose(c, order), lengths) if lengths else reshape(c, lengths)
+    return reshape(c, lengths, order)
+
+
 def read_order(x: Any, order: str) -> str | tuple[int, ...]:
     """The order in which NumPy reads the elements of `x` for `order` "A" or "K": "C", "F", or the axes as they lie in
     memory, outermost first."""

@@ -15,6 +15,7 @@ from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.layout import gather_bar
 from adcompiler.runtime.reduction import axes_of, spread_weights
 from adcompiler.runtime.shapes import Axis, Shape, shape, zeros
+from adcompiler.runtime.ufuncs import as_given
 
 # The rank that a method interpolates at is `q * (n + a) + b`: a and b of those that are continuous in q.
 # Hyndman and Fan, Sample Quantiles in Statistical Packages, The American Statistician 50 (1996), definitions 4 to 9.
@@ -75,7 +76,7 @@ def quantile_level_bar(c: Any, a: Any, q: Any, axis: Axis, method: str, percent:
     right, left = _slope(ordered, np.floor(rank), count), _slope(ordered, np.ceil(rank) - 1, count)
     slope = np.where(level <= 0, right, np.where(level >= 1, left, (right + left) / 2)) * (count + more) / percent
     bar = multiply_strong(np.reshape(c, slope.shape), np.where(moved_to(slope, count > 0), slope, 0))
-    return np.reshape(np.sum(bar, axis=-1), shape(q)).astype(dtype)[()]
+    return as_given(np.reshape(np.sum(bar, axis=-1), shape(q)), np.zeros((), dtype))[()]
 
 
 def _check_levels(a: Any, q: Any, axis: Axis, skip_nan: bool) -> None:

@@ -116,7 +116,14 @@ def _last_interval(w: Any, slope: Any, samples: Any, h: Any) -> None:
 def romberg_bars(area_bar: Any, y: Any, dx: Any, axis: int) -> tuple[Any, Any]:
     """The cotangents of samples and distance in Romberg's rule: trapezia of halved widths, extrapolated."""
     samples, _ = _prepared(y, None, axis)
-    intervals = samples.shape[-1] - 1
+    weights = _romberg_weights(samples.shape[-1] - 1)
+    c = np.asarray(area_bar)[..., None]
+    y_bar, _, dx_bar = _returned(c, c * weights, c * np.conj(samples) * weights, y, None, dx, axis)
+    return y_bar, dx_bar
+
+
+def _romberg_weights(intervals: int) -> Any:
+    """The weights of the samples."""
     row: list[Any] = []
     width = intervals
     while width >= 1:
@@ -127,6 +134,4 @@ def romberg_bars(area_bar: Any, y: Any, dx: Any, axis: int) -> tuple[Any, Any]:
         for j, old in enumerate(row):
             new.append(new[j] + (new[j] - old) / (4.0 ** (j + 1) - 1))
         row, width = new, width // 2
-    c = np.asarray(area_bar)[..., None]
-    y_bar, _, dx_bar = _returned(c, c * row[-1], c * np.conj(samples) * row[-1], y, None, dx, axis)
-    return y_bar, dx_bar
+    return row[-1]

@@ -49,7 +49,7 @@ def sampled_bars(bar: Any, table: Any, coordinates: Any, order: int, mode: str, 
     for axis, length in enumerate(table.shape):
         within = (positions[axis] >= 0) & (positions[axis] <= length - 1)
         if mode == "constant":
-            inside &= within
+            inside = inside & within
         if mode == "nearest":
             moving[axis] = within
             positions[axis] = np.clip(positions[axis], 0, length - 1)

@@ -63,9 +63,8 @@ def unpacked_into_a_local(x):
 
 @refused(UnsupportedSyntaxError, "* or ** in a call that is only known at run time", "Write the arguments out.", X, 0)
 def stars_at_run_time(x, n):
-    functions = [np.sin, np.cos]
-    pair = (x,)
-    return functions[n](*pair)  # refused
+    values = [x, {"x": x}]
+    return values[n].dot(*values)  # refused
 
 
 def k(items):

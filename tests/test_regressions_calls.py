@@ -2,6 +2,7 @@
 
 import copy
 import functools
+import inspect
 import math
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -488,3 +489,56 @@ def method_passed_on(x):
 def test_methods_of_arrays_as_values(program):
     """Reading a method is no call of it: what it is called with later counts."""
     check(program, X)
+
+
+def test_keywords_that_are_not_known():
+    """`**options` and `*arrays` of ever so many entries, for functions with a rule and for others."""
+
+    def scaled(a, b, factor=1.0):
+        return factor * a * b
+
+    def by_keywords(x, n):
+        options = {}
+        for i in range(n):
+            options["axis"] = i
+        return np.sum(np.sum(x * x, **options) ** 2)
+
+    def by_position(x, y, n):
+        arrays = []
+        for i in range(n):
+            arrays.append(x if i else y)
+        chosen = [scaled, np.multiply][n - 2]
+        return np.sum(np.einsum("ij,kj->ik", *arrays)) + np.sum(chosen(*arrays) ** 2)
+
+    M = np.outer(X, X[:2])
+    check(lambda x: by_keywords(x, 2), M)
+    check(lambda x, y: by_position(x, y, 2), M, np.ones((3, 2)) + M)
+
+
+def test_a_signature_that_was_set():
+    """What a decorator says of the parameters does not change what they are."""
+
+    def decorated(f):
+        def inner(*args):
+            return f(*args) * 2.0
+
+        inner.__signature__ = inspect.signature(f)
+        return inner
+
+    @decorated
+    def product(x, y):
+        return np.sum(x * y)
+
+    np.testing.assert_array_equal(2 * X, gradient(product)(np.ones(3), X))
+    np.testing.assert_array_equal(4 * X, gradient(lambda x: product(x, x))(X))
+
+
+def test_parameters_with_the_names_of_builtins():
+    """The text around a call asks for types and lengths by names of its own."""
+
+    def f(x, type, len=2.0, int=3, float=1.5):
+        return np.sum(x * type["a"]) * len * int * float
+
+    np.testing.assert_array_equal(9.0 * X, gradient(f)(np.ones(3), {"a": X}))
+    np.testing.assert_array_equal(1.0 * X, gradient(f)(np.ones(3), {"a": X}, 0.5, 2, 1.0))
+    np.testing.assert_array_equal(9.0 * X, gradient(f, "type")(X, {"a": np.ones(3)})["a"])

@@ -9,6 +9,7 @@ from adcompiler.runtime import (
     arrays,
     calling,
     elementary,
+    elliptic,
     fourier,
     guarded,
     layout,
@@ -61,7 +62,10 @@ CASES = [
     *(case(guarded.one_less_square, normal(3)), case(guarded.sign, nonzero(3))),
     case(guarded.length, nonzero(3), nonzero(3), real_only=True),
     *(case(f, normal(2, 3), MASK) for f in (guarded.masked, guarded.masked_out)),
-    *(case(guarded.take_share, normal(3), s, wrt="c") for s in (MASK, np.array([0.5, 1.0, 0.0]), True, 0.5)),
+    *(
+        case(guarded.take_share, normal(3), s, wrt="c", real_only=True)
+        for s in (MASK, np.array([0.5, 1.0, 0.0]), True, 0.5)
+    ),
     case(guarded.nan_to_num_bar, normal(3), np.array([1.0, np.nan, 2.0]), wrt="c"),
     *(case(guarded.integer_power, normal(3), n) for n in (1, 2, 5, 20)),
     *(
@@ -89,13 +93,21 @@ def test_rule(case):
 
 
 # Their second argument has to fit the first, or they take functions.
-BY_HAND = {layout.joined, reduction.share, calling.applied, quantiles._ranks}
+BY_HAND = {
+    arrays.moved_home,
+    layout.joined,
+    reduction.share,
+    calling.applied,
+    quantiles._ranks,
+    elliptic.elliprc_slopes,
+}
 
 
 def test_by_hand():
     """The same for functions of which `check_rule` cannot change one argument alone."""
     check_gradient(lambda a, b: layout.joined([a, b], PARTS[1], 0, (3, 3)), np.ones((2, 3)), np.ones((1, 3)))
     check_gradient(lambda c: reduction.share(c, ORDER > 0, 1, False), np.array([0.5, 2.0]))
+    check_gradient(lambda c: arrays.moved_home(c, np), np.ones(2))
     check_gradient(lambda a, b: calling.applied(np.multiply, [a, b], {}), np.ones(3), np.arange(3.0))
     rows = np.array([[0.1, 0.5, 0.2, 0.9], [0.7, 0.3, 0.4, 0.0]])
     for quantile, level in ((np.quantile, 0.3), (np.percentile, 30.0)):
