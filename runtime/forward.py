@@ -31,6 +31,8 @@ def filled(dot: Any, x: Any) -> Any:
 
 def kept(bar: Any, dot: Any) -> Any:
     """The cotangent of the tangent `dot` in ``filled(dot, x)``, given that of the result: None where `dot` is."""
-    if isinstance(dot, (tuple, list)):
-        return type(dot)(kept(part(bar, i), entry) for i, entry in enumerate(dot))
+    if isinstance(dot, list):
+        return [kept(part(bar, i), entry) for i, entry in enumerate(dot)]
+    if isinstance(dot, tuple):
+        return tuple([kept(part(bar, i), entry) for i, entry in enumerate(dot)])
     return None if dot is None else bar

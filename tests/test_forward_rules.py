@@ -148,3 +148,32 @@ def test_declarations_that_make_no_sense_say_why(declare, message):
     """The message names the function and what to write instead."""
     with pytest.raises((TypeError, ValueError), match=message):
         declare()
+
+
+@pytest.mark.parametrize("f", [np.log, np.log2, np.log10, np.sqrt, np.cbrt, np.reciprocal, np.arccosh, np.log1p])
+def test_a_zero_tangent_stays_zero_where_the_slope_is_infinite(f):
+    """At 0, at infinity and outside of the domain; another element has its tangent."""
+    x = np.array([0.0, -1.0, 1.0, np.inf, -3.0, 4.0])
+    with np.errstate(all="ignore"):
+        _, y_dot = forward_call(lookup(f)[0], f, (x,), (np.array([0.0, 0.0, 0.0, 0.0, 0.0, 2.0]),))
+    np.testing.assert_array_equal(np.zeros(5), y_dot[:5])
+    assert np.isfinite(y_dot[5])
+    assert 0.0 != y_dot[5]
+
+
+def test_a_zero_tangent_of_a_quotient_and_of_a_power_stays_zero():
+    """Where the denominator is 0, and where a root is taken of 0."""
+    for f, args in ((np.divide, (np.ones(2), np.zeros(2))), (np.power, (np.zeros(2), np.full(2, 0.5)))):
+        with np.errstate(all="ignore"):
+            _, y_dot = forward_call(lookup(f)[0], f, args, (np.zeros(2), np.zeros(2)))
+        np.testing.assert_array_equal(np.zeros(2), y_dot)
+
+
+def test_ties_are_shared_as_in_the_reverse_rules():
+    """Of a maximum of two arrays, of one array, and of a median; the size of 0 is flat."""
+    x, v = np.array([2.0, 2.0, 1.0]), np.array([1.0, 3.0, 7.0])
+    (rule, *_) = lookup(np.maximum)
+    np.testing.assert_array_equal([0.5, 1.5, 0.0], forward_call(rule, np.maximum, (x, 2.0), (v, None))[1])
+    assert 2.0 == forward_call(lookup(np.max)[0], np.max, (x, None, False), (v, None, None))[1]
+    assert 2.0 == forward_call(lookup(np.median)[0], np.median, (x, None, False), (v, None, None))[1]
+    np.testing.assert_array_equal([0.0, 3.0], forward_call(lookup(abs)[0], abs, (np.array([0.0, 1.0]),), (v[:2],))[1])
