@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.draws import state_of
+from adcompiler.runtime.transformed import Holder
 from adcompiler.runtime.walk import is_array
 
 _SOURCES = (np.random.Generator, np.random.RandomState, np.random.BitGenerator, random.Random)
@@ -104,6 +105,8 @@ def _referred(value: Any) -> Any:
         return () if _is_library(value.__module__) else _read(value)
     if isinstance(value, functools.partial):
         return value.func, value.args, value.keywords
+    if isinstance(value, Holder):
+        return value.held().values()
     if isinstance(value, Mapping):
         return value.values()
     if isinstance(value, list | tuple | set | frozenset):
@@ -142,7 +145,7 @@ def _global_names(code: types.CodeType) -> tuple[str, ...]:
 
 
 def _is_library(module: Any) -> bool:
-    return (module or "builtins").split(".")[0] in _LIBRARIES
+    return not isinstance(module, str) or module.split(".")[0] in _LIBRARIES
 
 
 __all__ = ["States", "generators", "moved_on", "replayed", "states"]
