@@ -116,8 +116,16 @@ def _referred(value: Any) -> Any:
         return list(vars(value).values()) if not isinstance(value, type) and hasattr(value, "__dict__") else ()
     members = [m for base in cls.__mro__ if not _is_library(base.__module__) for m in vars(base).values()]
     members = [getattr(m, "__func__", getattr(m, "fget", m)) for m in members]
-    slots = [getattr(value, s, None) for base in cls.__mro__ for s in _names(vars(base).get("__slots__", ()))]
+    slots = [_slot(value, s) for base in cls.__mro__ for s in _names(vars(base).get("__slots__", ()))]
     return [*members, *slots, *getattr(value, "__dict__", {}).values()]
+
+
+def _slot(value: Any, name: str) -> Any:
+    """What a slot holds; None if nothing, or if it is none of this object."""
+    try:
+        return getattr(value, name, None)
+    except TypeError:
+        return None
 
 
 def _names(slots: Any) -> tuple[str, ...]:
