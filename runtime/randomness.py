@@ -90,6 +90,8 @@ def _sources(reached: tuple[Any, ...]) -> list[Any]:
         if isinstance(value, _LEAVES) or is_array(value) or id(value) in seen:
             continue
         seen.add(id(value))
+        if isinstance(value, random.SystemRandom):
+            continue  # it has no state
         if isinstance(value, _SOURCES):
             found[id(value)] = value
         else:
@@ -153,7 +155,14 @@ def _global_names(code: types.CodeType) -> tuple[str, ...]:
 
 
 def _is_library(module: Any) -> bool:
-    return not isinstance(module, str) or module.split(".")[0] in _LIBRARIES
+    """Whether a module is not the user's own: Python's, or an installed package."""
+    return not isinstance(module, str) or _is_installed(module.split(".")[0])
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_installed(root: str) -> bool:
+    file = getattr(sys.modules.get(root), "__file__", None) or ""
+    return root in _LIBRARIES or "site-packages" in file or "dist-packages" in file
 
 
 __all__ = ["States", "generators", "moved_on", "replayed", "states"]
