@@ -9,6 +9,7 @@ if not (_package / "rules").is_dir():
 
 import adcompiler.rules  # noqa: F401  registers the built-in rules
 from adcompiler import nested as nested
+from adcompiler import towers as towers
 from adcompiler.api import differentiable as differentiable
 from adcompiler.api import gradient as gradient
 from adcompiler.api import pullback as pullback

@@ -98,6 +98,10 @@ class Transformed(Wrapper, Transform):
         name: str = self._made[0].__name__
         return name
 
+    def with_held(self, parts: dict[str, Any]) -> Any:
+        make, (_, *options) = self._made
+        return make(parts["function"], *options)
+
     @property
     def argnums(self) -> Any:
         """With respect to what it differentiates."""

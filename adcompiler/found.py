@@ -59,6 +59,24 @@ def padded(dots: Any, count: int) -> tuple[Any, ...]:
     return (None,) * count if dots is None else tuple(dots)
 
 
+def once(make: Callable[..., Any], *args: Any) -> Any:
+    """`make(*args)`, the same function for the same arguments: what is compiled for it is then found again."""
+    key = make, *(() if arg == {} else arg for arg in args)
+    try:
+        return _made[key]
+    except KeyError:
+        if len(_made) >= _MOST:
+            _made.clear()
+        made = _made[key] = make(*args)
+        return made
+    except TypeError:  # an argument has no hash
+        return make(*args)
+
+
+_made: dict[Any, Any] = {}
+_MOST = 4096
+
+
 def part_of(own: Any, name: str) -> Any:
     return None if own is None else own.get(name)
 
@@ -174,6 +192,7 @@ __all__ = [
     "no_second",
     "of_applied",
     "of_partial",
+    "once",
     "padded",
     "part_of",
     "same",

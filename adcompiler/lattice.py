@@ -18,6 +18,7 @@ import numpy as np
 from adcompiler.fromcupy import is_cupy_function
 from adcompiler.runtime.arrays import is_library_array
 from adcompiler.runtime.members import has_plain_fields, is_named_tuple
+from adcompiler.runtime.transformed import Holder, Transform
 from adcompiler.runtime.walk import holds_only
 
 
@@ -321,6 +322,8 @@ def value_can_be_active(value: Any, depth: int = 0) -> bool:
         return False
     if isinstance(value, types.BuiltinFunctionType | np.ufunc | np.dtype):
         return False
+    if isinstance(value, Holder):
+        return depth < MAX_DEPTH and any(value_can_be_active(v, depth + 1) for v in value.held().values())
     if isinstance(value, types.FunctionType):
         cells = [c.cell_contents for c in value.__closure__ or () if not _is_empty(c)]
         return depth < MAX_DEPTH and any(value_can_be_active(v, depth + 1) for v in cells)
@@ -362,7 +365,7 @@ def kind_of_array(value: np.ndarray) -> Kind:
     return Unknown()
 
 
-def observe(value: Any, path: tuple[Any, ...]) -> Kind:
+def observe(value: Any, path: tuple[Any, ...]) -> Kind:  # noqa: C901  one case per kind of value
     """The kind of a value seen at the first call, found at `path`."""
     if value is None or isinstance(value, (*_CONSTANTS, *_GENERATORS)):
         return Foreign(type(value)) if type(value) in _GENERATORS else Known(value)
@@ -379,6 +382,8 @@ def observe(value: Any, path: tuple[Any, ...]) -> Kind:
         return Closure(value.__code__, value.__code__.co_freevars, value, value.__name__, path)
     if isinstance(value, types.FunctionType | types.BuiltinFunctionType | np.ufunc | np.dtype | _DISPATCHED):
         return Known(value)
+    if isinstance(value, Transform):  # made anew wherever `gradient(f)` stands: what matters is that it is one
+        return Instance(Transform, ("function",), (Unknown() if value_can_be_active(value) else Inert(),))
     if is_transform(value) or is_cupy_function(value):
         return Known(value)
     if type(value) in (tuple, list, dict) or is_named_tuple(type(value)):

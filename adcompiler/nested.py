@@ -19,7 +19,7 @@ from adcompiler.api import gradient, pullback, value_and_grad
 from adcompiler.differentiable import Transformed, TransformedMethod, TransformedRule
 from adcompiler.errors import MutationError, UnsupportedSyntaxError
 from adcompiler.forward_api import jvp
-from adcompiler.found import Found, filled, under
+from adcompiler.found import Found, filled, once, under
 from adcompiler.program import signature_of
 from adcompiler.pushcalls import connect, find, pushed_again, source_of
 from adcompiler.rules.forward import forward_rules
@@ -98,7 +98,7 @@ def pulled_back(found: Found, config: Any) -> tuple[Any, Callable[[Any], Any]]:
     What is compiled in forward mode for a function of the user's is called by nobody else, and may write into what it
     is given.
     """
-    if found.pair is not found.run:
+    if not hasattr(found.pair, "__adcompiler_derivative__"):
         return config.rrule_via_ad(found.pair, *found.inputs)  # type: ignore[no-any-return]
     value, back = pullback(found.pair, *found.inputs)
     return value, lambda bar: (None, *back(bar))
@@ -181,6 +181,9 @@ class Pulled(Holder):
     def held(self) -> dict[str, Any]:
         return {"function": self.function, "args": self.args}
 
+    def with_held(self, parts: dict[str, Any]) -> Any:
+        return Pulled(parts["function"], parts["args"], self.back, self.call)
+
     def __call__(self, ct: Any) -> Any:
         return self.back(ct)
 
@@ -260,17 +263,23 @@ def pushed_gradient(self: Any, args: Any, dots: Any, kwargs: Any, own: Any) -> F
     transform = {"gradient": gradient, "value_and_grad": value_and_grad}[self.kind]
     if getattr(found.run, "__adcompiler_writes__", False):
         raise _writes(f)
-    pair = by_gradient(
+    pair = once(
+        by_gradient,
         transform,
         self._made[1][1:],
         tuple(_places(self, args, {})),
         not isinstance(self.argnums, tuple),
         found.run,
-        gradient(derivative_of(found.run), 1),
+        once(_gradient_of, derivative_of(found.run)),
         self.kind == "value_and_grad",
         self.has_aux,
     )
     return Found(pair, found.operands, pair, found.operands, found.back, found.given, leads="function")
+
+
+def _gradient_of(derivative: Any) -> Any:
+    """The gradient of a tangent with respect to the arguments of `f(*args)`."""
+    return gradient(derivative, 1)
 
 
 def pushed_jvp(_: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
@@ -286,7 +295,7 @@ def pushed_pullback(_: Any, args: Any, dots: Any, named: Any, own: Any) -> Found
         raise _unsupported("pullback with keywords")
     f, *rest = args
     f_dot, *rest_dots = dots
-    pair = by_pulling(pulled, push)
+    pair = once(by_pulling, pulled, push)
     inputs = f, tuple(rest), f_dot, tuple(rest_dots)
 
     def back(bars: Any) -> tuple[Any, Any]:
@@ -309,7 +318,7 @@ def pushed_pulled(self: Any, args: Any, dots: Any, named: Any, own: Any) -> Foun
     )
     if getattr(found.run, "__adcompiler_writes__", False):
         raise _writes(self.function)
-    pair = by_pulled(pulled, found.run)
+    pair = once(by_pulled, pulled, found.run)
     inputs = (ct, ct_dot, *found.operands)
 
     def back(bars: Any) -> tuple[Any, Any]:

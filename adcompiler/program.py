@@ -32,6 +32,7 @@ from adcompiler.lattice import (
     Observed,
     TupleOf,
     Unknown,
+    can_be_active,
     is_object,
     observe,
 )
@@ -126,7 +127,7 @@ class Program(OnDevice):
         if isinstance(kind, Closure) and value.__defaults__:
             defaults = (*path, ("attr", "__defaults__"))
             self.guards.setdefault(defaults, Guard(defaults, Known(value.__defaults__), tuple))
-        if isinstance(kind, Observed) and kind.inert:
+        if (isinstance(kind, Observed) and kind.inert) or (isinstance(kind, Instance) and not can_be_active(kind)):
             self.guards.setdefault((*path, ("inert",)), Guard((*path, ("inert",)), Known(True), bool))
         return kind
 

@@ -24,6 +24,7 @@ from adcompiler.found import (
     no_second,
     of_applied,
     of_partial,
+    once,
     padded,
     part_of,
     same,
@@ -69,7 +70,7 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     if isinstance(f, str):
         f, args, dots = _method(f, args, dots)
     if own is None and all(dot is None for dot in dots):
-        return Found(_plain, (f, args, named), plainly(f, named), (args, dots), same, both)
+        return Found(_plain, (f, args, named), once(plainly, f, named), (args, dots), same, both)
     if isinstance(f, types.MethodType):
         found = find(f.__func__, (f.__self__, *args), (part_of(own, "__self__"), *dots), named, None)
         return replace(found, leads="__self__")
@@ -97,7 +98,7 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     if f in _IN_PLACE:
         return Found(_updated, (f, args, dots))
     if is_non_differentiable(f):
-        return Found(_plain, (f, args, named), plainly(f, named), (args, dots), same, both)
+        return Found(_plain, (f, args, named), once(plainly, f, named), (args, dots), same, both)
     rules = lookup(f, tuple(map(type, args)))
     if rules or forward_rules(f):
         return of_rule(f, rules, args, dots, named)
@@ -201,7 +202,9 @@ def _attribute(obj: Any, name: str, dot: Any) -> Found:
     """An attribute of what is known at run time only."""
     if is_array(obj):
         key = array_member(name)
-        return Found(by_rule, (key, lookup(key), (obj,), (dot,), {}), by_attribute(name), ((obj,), (dot,)), same, both)
+        return Found(
+            by_rule, (key, lookup(key), (obj,), (dot,), {}), once(by_attribute, name), ((obj,), (dot,)), same, both
+        )
     found = member(type(obj), name)
     if isinstance(found, property) and not (isinstance(dot, dict) and name in dot):
         return find(found.fget, (obj,), (dot,), {}, None)

@@ -7,7 +7,7 @@ from typing import Any
 
 from adcompiler.errors import NoRuleError
 from adcompiler.forward_call import forward_call
-from adcompiler.found import Found, both, same
+from adcompiler.found import Found, both, once, same
 from adcompiler.rules.forward import forward_rule, forward_rules, forward_signature
 from adcompiler.rules.registry import key_name
 from adcompiler.runtime.pushed_rules import by_forward_rule, by_partials, by_pullback, linearly, multilinearly
@@ -84,22 +84,22 @@ def as_code(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any, 
         several, wanted = None, len(forward_signature(explicit).parameters)
         if any(p.kind is p.VAR_POSITIONAL for p in forward_signature(explicit).parameters.values()):
             several = _positions(forward_signature(explicit), len(args))[1]
-        return by_forward_rule(explicit, named, (several, wanted)), (args, dots), *whole
+        return once(by_forward_rule, explicit, named, (several, wanted)), (args, dots), *whole
     if rule is None:
         return None, ()
     if rule.partials:
         wants = tuple("out" in inspect.signature(p).parameters for p in rule.partials)
-        return by_partials(f, rule.partials, wants, tuple(active)), (args, dots), *whole
+        return once(by_partials, f, rule.partials, wants, tuple(active)), (args, dots), *whole
     if given and given <= set(rule.linear) and callable(f):
         moved = tuple(n in rule.linear for n in names[: len(args)])
         filled = tuple(zeros_of(a) if on and d is None else d for a, d, on in zip(args, dots, moved, strict=False))
-        return linearly(f, moved, named), (args, filled), *whole
+        return once(linearly, f, moved, named), (args, filled), *whole
     if given and given <= set(rule.multilinear) and callable(f):
-        return multilinearly(f, tuple(active), named), (args, dots), *whole
+        return once(multilinearly, f, tuple(active), named), (args, dots), *whole
     if rule.options:
         return None, ()
     places = several, len(rule.signature.parameters)
-    return by_pullback(rule.function, named, transposed, places), (args, dots), *whole
+    return once(by_pullback, rule.function, named, transposed, places), (args, dots), *whole
 
 
 def _positions(signature: inspect.Signature, count: int) -> tuple[list[str], int | None]:

@@ -31,6 +31,22 @@ class Kind:
 
 def transform(f: Any, argnums: Any, kind: Kind, made: Any) -> Callable[..., Any]:
     """The transformed function; `made` is the call of the public function that makes it again."""
+    if isinstance(f, Transformed) and kind.name in ("gradient", "value_and_grad") and _of_gradient is not None:
+        return _of_gradient(f, argnums, kind, made)
+    return plain_transform(f, argnums, kind, made)
+
+
+_of_gradient: Callable[..., Callable[..., Any]] | None = None
+
+
+def connect(of_gradient: Callable[..., Callable[..., Any]]) -> None:
+    """Tell what a gradient of what a transform returned is: `of_gradient(f, argnums, kind, made)`."""
+    global _of_gradient
+    _of_gradient = of_gradient
+
+
+def plain_transform(f: Any, argnums: Any, kind: Kind, made: Any) -> Callable[..., Any]:
+    """A transformed function whose calls are compiled."""
     function, options = function_of(f)
     if not isinstance(argnums, int | str | tuple):
         raise TypeError(
@@ -76,4 +92,4 @@ def _ruled(ruled: Any, function: Any, argnums: Any, options: Any, /, *args: Any,
     return ruled(function, argnums, options)(*args, **kwargs)
 
 
-__all__ = ["Kind", "computed", "transform"]
+__all__ = ["Kind", "computed", "connect", "plain_transform", "transform"]

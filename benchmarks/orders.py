@@ -4,8 +4,9 @@
 
 Five rows: the Hessian of a logistic regression, a Hessian-vector product of a network, the Jacobian of a function of 50
 numbers, the third derivative of a number, and the gradient of a loop of 1,000 steps that is checkpointed. Times are
-medians of interleaved runs, in milliseconds; of the loop also the peak of memory (tracemalloc). JAX runs twice: without
-`jit`, as the others, and with it. The first call of the Hessian of a ten-line function is timed in a process of its own.
+medians of interleaved runs, in milliseconds; of the loop also the peak of memory (tracemalloc). JAX runs twice,
+without `jit`, as the others, and with it. The first call of the Hessian of a ten-line function is timed in a process of
+its own.
 """
 
 import statistics

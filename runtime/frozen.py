@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from types import CellType, FunctionType, MethodType
+from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
 from adcompiler.runtime.held import is_place
 from adcompiler.runtime.members import has_plain_fields
+from adcompiler.runtime.transformed import Holder
 from adcompiler.runtime.walk import entries, is_array, is_constant
 
 
@@ -46,13 +47,15 @@ def as_called(value: Any, arrays: bool) -> Any:
     return frozen(value, Copies(arrays, constants=False))
 
 
-def _copied(value: Any, seen: Copies) -> Any:
+def _copied(value: Any, seen: Copies) -> Any:  # noqa: C901  one case per kind of value
     cls = type(value)
     if cls is np.ndarray:
         changes = seen.arrays and (value.flags.writeable or value.base is not None)
         return value.copy(order="K") if changes else value
     if cls is FunctionType:
         return _function(value, seen) if value.__closure__ else value
+    if isinstance(value, Holder):
+        return _held(value, seen)
     if cls is MethodType:
         return MethodType(value.__func__, frozen(value.__self__, seen))
     if cls is functools.partial:
@@ -93,12 +96,25 @@ def _function(function: FunctionType, seen: Copies) -> FunctionType:
     new.__kwdefaults__ = function.__kwdefaults__
     new.__qualname__, new.__module__ = function.__qualname__, function.__module__
     seen[id(function)] = new, function
+    same = True
     for cell, old in zip(cells, function.__closure__ or (), strict=True):
         try:
             cell.cell_contents = frozen(old.cell_contents, seen)
         except ValueError:  # it is empty, and stays so
             continue
-    return new
+        same = same and cell.cell_contents is old.cell_contents and not _rebindable(old.cell_contents)
+    return function if same else new
+
+
+def _rebindable(value: Any) -> bool:
+    """Whether a variable with this value may get another one that matters: those of functions and modules do not."""
+    return not isinstance(value, (FunctionType, ModuleType, type, BuiltinFunctionType, Holder, np.ufunc, bool, str))
+
+
+def _held(value: Holder, seen: Copies) -> Any:
+    parts = value.held()
+    copies = {name: frozen(part, seen) for name, part in parts.items()}
+    return value if all(copies[name] is parts[name] for name in parts) else value.with_held(copies)
 
 
 def _object(value: Any, seen: Copies) -> Any:

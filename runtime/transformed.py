@@ -12,6 +12,10 @@ class Holder:
         """What it holds, by the names that its cotangent has."""
         raise NotImplementedError
 
+    def with_held(self, parts: dict[str, Any]) -> Any:
+        """The same with other parts."""
+        raise NotImplementedError
+
 
 class Transform(Holder):
     """A function that was made of another one."""
