@@ -113,22 +113,23 @@ def with_first(found: Found) -> Found:
 
 
 def of_applied(find: Finder, args: Any, dots: Any) -> Found:
-    """`applied(f, args, options)`: the call of `f`, whose arguments are the entries of a tuple and of a dict."""
-    function, operands, options = args
-    of_f, of_operands, of_options = dots
-    count, names = len(operands), tuple(options)
-    moved = (*padded(of_operands, count), *((of_options or {}).get(n) for n in names))
-    inner = with_first(find(function, tuple(operands), moved, dict(options), of_f))
+    """`applied(f, args, options, *first)`: `f(*first, *args, **options)`, of a tuple and of a dict."""
+    function, operands, options, *first = args
+    start, stop, names = len(first), len(first) + len(operands), tuple(options)
+
+    def flat(dots: Any) -> tuple[Any, ...]:
+        of_f, of_operands, of_options, *of_first = dots
+        named = ((of_options or {}).get(n) for n in names)
+        return (of_f, *padded(of_first, start), *padded(of_operands, len(operands)), *named)
+
+    of_f, *moved = flat(dots)
+    inner = with_first(find(function, (*first, *operands), tuple(moved), dict(options), of_f))
     if inner.pair is None or inner.given is None:
         return inner
 
     def packed(bars: Any) -> tuple[Any, ...]:
-        f_bar, *rest = filled(bars, 1 + count + len(names))
-        return f_bar, tuple(rest[:count]), dict(zip(names, rest[count:], strict=True))
-
-    def flat(dots: Any) -> tuple[Any, ...]:
-        of_f, of_operands, of_options = dots
-        return (of_f, *padded(of_operands, count), *((of_options or {}).get(n) for n in names))
+        f_bar, *rest = filled(bars, 1 + stop + len(names))
+        return f_bar, tuple(rest[start:stop]), dict(zip(names, rest[stop:], strict=True)), *rest[:start]
 
     return Found(
         inner.run,

@@ -77,10 +77,14 @@ class RuleResolver(Resolver):
         return self.apply(expr, callee, bound.values(), kinds, kind)
 
     def open_call(self, expr: ir.Expr, function: ir.Expr, args: tuple[ir.Expr, ...], kwargs: Any) -> Resolved:
-        """A call with ever so many arguments or keywords: of all of them together, which are looked at when it runs."""
-        items = self._made(ir.Seq("tuple", args))
+        """A call with ever so many arguments or keywords: of all of them together, which are looked at when it runs.
+
+        Those before the first `*items` stay alone: they may be inactive where the items are active.
+        """
+        count = next((i for i, a in enumerate(args) if isinstance(a, ir.Star)), 0)
+        items = self._made(ir.Seq("tuple", args[count:]))
         pairs = tuple((None if name is None else ir.Const(name), value) for name, value in kwargs)
-        operands = (function, items, self._made(ir.DictOf(pairs)))
+        operands = (function, items, self._made(ir.DictOf(pairs)), *args[:count])
         call = ir.Call(ir.Static(applied, "applied"), operands)
         return self.rule(call, RuleCall(lookup(applied), applied), operands, ())
 

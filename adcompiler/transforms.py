@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import functools
-import inspect
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from adcompiler.differentiable import Transformed, TransformedMethod, TransformedRule, function_of, store_of
+from adcompiler.program import signature_of
 from adcompiler.variants import Variants
 from adcompiler.wanted import check_nondiff, plan_gradient, wanted_names, without_first
 
@@ -61,7 +61,7 @@ def plain_transform(f: Any, argnums: Any, kind: Kind, made: Any) -> Callable[...
     key = (kind.name, kind.mode, argnums, len(first))
     variants = store.get(key)
     if variants is None:
-        names = wanted_names(without_first(inspect.signature(function, follow_wrapped=False), len(first)), argnums)
+        names = wanted_names(without_first(signature_of(function), len(first)), argnums)
         check_nondiff(names, options)
         plan = functools.partial(plan_gradient, names)
         single_use = kind.single_use and options.get("single_use") is not False

@@ -27,13 +27,15 @@ def bars_(partials, args, y, y_bar, wanted, *, needs, config):
 
 
 @rrule(applied, kind="unknown", accepts=(object,))
-def applied_(function, args, options, *, config):
-    count = len(args)
-    y, back = config.rrule_via_ad(function, *args, **options)
+def applied_(function, args, options, *first, config):
+    of_function, of_args, of_options, *of_first = config.wanted
+    wanted = (of_function, *of_first, *(of_args for _ in args), *(of_options for _ in options))
+    y, back = config.vjp(wanted, function, *first, *args, **options)
+    start, stop = len(first), len(first) + len(args)
 
     def pullback(y_bar):
         function_bar, *bars = back(y_bar)
-        return function_bar, bars[:count], dict(zip(options, bars[count:], strict=True))
+        return function_bar, bars[start:stop], dict(zip(options, bars[stop:], strict=True)), tuple(bars[:start])
 
     return y, pullback
 

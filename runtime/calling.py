@@ -4,6 +4,6 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 
-def applied(function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any]) -> Any:
-    """`function(*args, **options)`."""
-    return function(*args, **options)
+def applied(function: Callable[..., Any], args: Sequence[Any], options: Mapping[str, Any], *first: Any) -> Any:
+    """`function(*first, *args, **options)`."""
+    return function(*first, *args, **options)

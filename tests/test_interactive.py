@@ -405,9 +405,8 @@ class TestNoText:
             (lambda f: functools.lru_cache(f), ("functools.lru_cache", "__wrapped__")),
             (lambda f: np.vectorize(f), ("np.vectorize", "whole arrays")),
             (lambda f: dict, ("the class dict", "def or a lambda")),
-            (lambda f: gradient(f), ("Derivatives of derivatives", "pass the result")),
         ],
-        ids=["lru_cache", "vectorize", "class", "transform"],
+        ids=["lru_cache", "vectorize", "class"],
     )
     def test_what_is_no_function(self, make, words):
         """What can be called, and has no text of its own."""
@@ -416,30 +415,21 @@ class TestNoText:
         for word in words:
             assert word in str(caught.value)
 
-    @pytest.mark.parametrize(
-        ("make", "words"),
-        [
-            (functools.lru_cache, ("cache",)),
-            (gradient, ("erivatives of derivatives", "pass the result")),
-        ],
-        ids=["lru_cache", "transform"],
-    )
-    def test_calls_of_it(self, make, words):
+    def test_calls_of_it(self):
         """Inside a function, whether it is known when compiling or not; the line is shown."""
-        made = make(lambda x: x * x)
+        made = functools.lru_cache(lambda x: x * x)
 
         def known(x):
             return made(x)
 
         def unknown(x):
-            return make(lambda x: x * x)(x)
+            return functools.lru_cache(lambda x: x * x)(x)
 
         for f in (known, unknown):
             with pytest.raises(DifferentiationError) as caught:
                 gradient(f)(2.0)
             assert f'File "{__file__}", line {f.__code__.co_firstlineno + 1}' in str(caught.value)
-            for word in words:
-                assert word in str(caught.value)
+            assert "cache" in str(caught.value)
 
 
 math_like = memoryview.tolist

@@ -8,6 +8,7 @@ from adcompiler.rules.registry import lookup
 from adcompiler.runtime import (
     arrays,
     calling,
+    containers,
     elementary,
     elliptic,
     fourier,
@@ -16,6 +17,7 @@ from adcompiler.runtime import (
     ordering,
     pointwise,
     products,
+    pushing,
     quantiles,
     reduction,
     repeating,
@@ -56,7 +58,10 @@ CASES = [
     case(repeating.deleted_bar, normal(2), np.array([0, 3]), (2, 2)),
     *(case(layout.separate, normal(3, 3), PARTS, 0), case(layout.separate, normal(9), PARTS, None)),
     *(case(fourier.resize, normal(3, 2), n, 0) for n in (2, 3, 5)),
-    *(case(f, normal(3), nonzero(3)) for f in (elementary.multiply_strong, elementary.divide_strong)),
+    *(
+        case(f, normal(3), nonzero(3))
+        for f in (elementary.multiply_strong, elementary.multiply_both, elementary.divide_strong)
+    ),
     *(case(f, normal(3), nonzero(3)) for f in (elementary.divide_singular, guarded.sqrt_bar)),
     case(guarded.divide_root, normal(3), positive(3), real_only=True),
     *(case(guarded.one_less_square, normal(3)), case(guarded.sign, nonzero(3))),
@@ -82,6 +87,8 @@ CASES = [
     ),
     case(spectral.repeated_part, normal(3, 3), normal(3), np.arange(3.0), np.eye(3, dtype=bool), wrt="z"),
     *(case(tangents.unthunk, normal(3)), case(ufuncs.as_given, normal(3), np.zeros(3))),
+    *(case(pushing.spread, normal(3), np.zeros(s)) for s in (3, (2, 3))),
+    case(pushing.own, normal(3)),
     case(quantiles.shared, normal(2, 3), np.array([[1.0, 1.0, 2.0], [0.0, 1.0, 2.0]])),
 ]
 
@@ -98,6 +105,7 @@ BY_HAND = {
     layout.joined,
     reduction.share,
     calling.applied,
+    containers.cell_of,
     quantiles._ranks,
     elliptic.elliprc_slopes,
 }
@@ -109,6 +117,8 @@ def test_by_hand():
     check_gradient(lambda c: reduction.share(c, ORDER > 0, 1, False), np.array([0.5, 2.0]))
     check_gradient(lambda c: arrays.moved_home(c, np), np.ones(2))
     check_gradient(lambda a, b: calling.applied(np.multiply, [a, b], {}), np.ones(3), np.arange(3.0))
+    check_gradient(lambda a, b: calling.applied(np.multiply, [b], {}, a), np.ones(3), np.arange(3.0))
+    check_gradient(lambda a: containers.cell_of(lambda: a, "a"), np.ones(3))
     rows = np.array([[0.1, 0.5, 0.2, 0.9], [0.7, 0.3, 0.4, 0.0]])
     for quantile, level in ((np.quantile, 0.3), (np.percentile, 30.0)):
         check_gradient(lambda q: quantiles._ranks(quantile, rows, q, "linear", None, False), level)  # noqa: B023
