@@ -21,7 +21,8 @@ from adcompiler.errors import MutationError, UnsupportedSyntaxError
 from adcompiler.forward_api import jvp
 from adcompiler.found import Found, filled, once, under
 from adcompiler.program import signature_of
-from adcompiler.pushcalls import connect, find, pushed_again, source_of
+from adcompiler.pushcalls import connect, find, source_of
+from adcompiler.pushedagain import PUSH, of_pushed
 from adcompiler.rules.forward import forward_rules
 from adcompiler.rules.registry import is_non_differentiable, lookup, rrule
 from adcompiler.runtime.checkpoints import agree, samples_of
@@ -286,7 +287,7 @@ def pushed_jvp(_: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
     """`jvp(f, primals, tangents)`, in forward mode."""
     f, primals, tangents = args
     given = tuple(None if t is None else completed(t, x) for t, x in zip(tangents, primals, strict=True))
-    return pushed_again(push, (f, tuple(primals), given), dots)
+    return of_pushed(find, PUSH, (f, tuple(primals), given), dots)
 
 
 def pushed_pullback(_: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:

@@ -19,19 +19,16 @@ from adcompiler.forwardmode import find_jvp
 from adcompiler.found import (
     Found,
     both,
-    filled,
-    inside,
     no_second,
     of_applied,
     of_partial,
     once,
-    padded,
     part_of,
     same,
-    under,
     with_first,
 )
 from adcompiler.program import signature_of
+from adcompiler.pushedagain import bars_of, pushed_again
 from adcompiler.ruledforward import by_rule, of_rule
 from adcompiler.rules.forward import forward_rules
 from adcompiler.rules.registry import is_non_differentiable, key_name, lookup, rrule
@@ -78,7 +75,7 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         return of_partial(find, f, args, dots, named, own)
     f = unwrapped(f._function if isinstance(f, Differentiable) else f)
     if f is push or f is push_method:
-        return pushed_again(f, args, dots)
+        return pushed_again(find, f, args, dots)
     if f is applied:
         return of_applied(find, args, dots)
     if f is recomputed:
@@ -126,29 +123,6 @@ def _special(f: Any) -> Any:
     if isinstance(f, Holder):
         return next((found for cls, found in _OF_OBJECT.items() if isinstance(f, cls)), None)
     return _OF_FUNCTION.get(f) if isinstance(f, types.FunctionType) else None
-
-
-def pushed_again(f: Any, args: Any, dots: Any) -> Found:
-    """A call in forward mode, in forward mode: of what computes the pair, the pair with its tangent."""
-    if f is push_method:
-        obj, name, obj_dot, rest, rest_dots, *named = args
-        of_obj, _, of_dot, of_rest, of_dots, *_ = dots
-        found = find(name, (obj, *rest), (obj_dot, *rest_dots), (named or [None])[0] or {}, None)
-        moved = padded(of_rest, len(rest)), padded(of_dots, len(rest_dots))
-        return find(found.pair, found.inputs, found.given((of_obj, *moved[0]), (of_dot, *moved[1])), {}, None)
-    given: Any = (*args, *(None,) * (5 - len(args)))
-    function, operands, own_dots, named, own = given
-    given = (*dots, *(None,) * (5 - len(dots)))
-    of_f, of_operands, of_dots, _, of_own = given
-    if own is None and of_f is not None:
-        own = zeros_of(function)
-    found = find(function, operands, own_dots, named or {}, own)
-    if found.pair is None or found.given is None:
-        raise no_second(function)
-    moved = padded(of_operands, len(operands)), padded(of_dots, len(own_dots))
-    if found.leads is not None:
-        moved = (inside(found.leads, of_f), *moved[0]), (inside(found.leads, of_own), *moved[1])
-    return find(found.pair, found.inputs, found.given(*moved), {}, None)
 
 
 def _method(name: str, args: Any, dots: Any) -> tuple[Any, Any, Any]:
@@ -333,18 +307,12 @@ def _reversed(found: Found, f: Any, count: int, named: tuple[str, ...], own: Any
     value, back = config.rrule_via_ad(found.pair, *found.inputs)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
-        f_bar, *inputs = back(tuple(y_bar))
-        first = found.leads is not None
-        bars, dot_bars = (filled(each, first + count + len(named)) for each in found.back(inputs))
-        own_bar = None
-        if first:
-            f_bar, own_bar = (under(found.leads, each.pop(0)) for each in (bars, dot_bars))
-        named_bar = dict(zip(named, bars[count:], strict=False)) if named else None
-        return f_bar, tuple(bars[:count]), tuple(dot_bars), named_bar, own_bar
+        _, *inputs = back(tuple(y_bar))
+        return bars_of(found, found.back(inputs), count, named)
 
     return value, pullback
 
 
 pushed_calls.connect(find)
 
-__all__ = ["connect", "find", "pushed_again", "source_of"]
+__all__ = ["connect", "find", "source_of"]

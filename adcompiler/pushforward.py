@@ -92,9 +92,10 @@ class Pushforward(PushWrites):
         for name in sorted(ever | set(pushed.active)):
             self.dots[name] = self.names.unique(f"{name}_dot")
         pushed.tangents = tuple(self.dots[p] for p in pushed.active)
-        kinds = dict(zip(spec.params, spec.kinds, strict=True))
-        late = [p for p in spec.params if p in self.dots and p not in pushed.active]
-        head: Code = [ir.Assign(self.dots[p], self.zero(ir.Name(p), kinds[p])) for p in late]
+        kinds = {**spec.name_kinds, **dict(zip(spec.params, spec.kinds, strict=True))}
+        captured = sorted(n for n in self.dots if n not in ir.bound_in(self.body) and n not in spec.params)
+        late = [p for p in (*spec.params, *captured) if p in self.dots and p not in pushed.active]
+        head: Code = [ir.Assign(self.dots[p], self.zero(ir.Name(p), kinds.get(p))) for p in late]
         pushed.dots = self.dots
         pushed.body = (*head, *self.block(self.body))
 
