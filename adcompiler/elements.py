@@ -33,6 +33,7 @@ from adcompiler.places import is_mutable
 from adcompiler.runtime import add_at, scatter
 from adcompiler.runtime.containers import add_item, one_item, owned, owned_array, owned_dict, owned_items, owned_list
 from adcompiler.runtime.moves import unchanged
+from adcompiler.runtime.scatter import add_wide
 from adcompiler.tracking import Tracking
 
 _UNCHANGED = ir.Static(unchanged, "unchanged")
@@ -107,6 +108,9 @@ class Elements(Tracking):
         if numeric(kind) is None:
             return ir.Store(place, ir.Call(ACCUMULATE, (place, value)))
         surely_array = isinstance(numeric(kind), Array) and bool(ndim_of(kind))
+        if not is_real(kind):  # what was added first may have been real
+            added = ir.Call(ir.Static(add_wide, "add_wide"), (ir.Name(self.bar(name)), index, value))
+            return ir.Assign(self.bar(name), added)
         if surely_array and (index_kind is None or is_basic_index(index_kind)):
             return ir.Store(place, value, "+")
         added = ir.Call(ir.Static(add_at, "add_at"), (ir.Name(self.bar(name)), index, value))

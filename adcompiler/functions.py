@@ -59,7 +59,10 @@ class FunctionResolver(Resolver):
         if is_wrapped(closure.owner):
             function = self._captured(expr.func, closure)[0][closure.captures.index("f")]
             return self._relayed(cell_of(closure.owner, "target"), function, expr.args, expr.kwargs)
-        called = expr.func.id if isinstance(expr.func, ir.Name) and closure.name == "lambda_" else closure.name
+        called = closure.name
+        if called == "lambda_":
+            mine = isinstance(expr.func, ir.Name) and expr.func.id in self.spec.function.locals
+            called = expr.func.id if mine else "lambda"
         try:
             outside = isinstance(closure.owner, types.FunctionType)
             signature = signature_of(closure.owner) if outside else node_signature(closure.node)

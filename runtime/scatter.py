@@ -54,6 +54,15 @@ def add_at(buffer: Any, index: Any, y_bar: Any) -> Any:
     return buffer
 
 
+def add_wide(buffer: Any, index: Any, y_bar: Any) -> Any:
+    """As `add_at`, where `y_bar` may be complex though `buffer` is real: the sum then is a new array."""
+    if getattr(y_bar, "dtype", np.dtype(float)).kind == "c" or isinstance(y_bar, complex):
+        kind = getattr(buffer, "dtype", None)
+        if kind is not None and kind.kind != "c":
+            buffer = buffer.astype(np.result_type(kind, np.complex64))
+    return add_at(buffer, index, y_bar)
+
+
 def is_injective(index: Any) -> bool:
     """Whether no element can be named twice, so that plain assignment will do."""
     if type(index) is tuple:

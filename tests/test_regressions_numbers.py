@@ -105,6 +105,23 @@ def test_complex_cotangents_of_elements():
     check(complex_elements_first_read_as_real, np.array([1 + 1j, 2j, -0.5]), Z)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda z: z[0] * z[1].real,
+        lambda z: z[0] * abs(z[1]) * z[0].imag,
+        lambda z: z[0] - 1j * np.real(z[1]),
+        lambda z: np.sum(z[1:] * z[:2].real),
+        lambda z: np.sum(z[[1, 2]] * z[[0, 1]].real),
+        lambda z: (lambda a, b: a[0] * b[1].real)(z, z),
+    ],
+)
+def test_elements_without_a_loop(f):
+    """The same where nothing is repeated."""
+    z = np.array([0.5 + 0.3j, 1.2 - 1j, -0.4 + 0.2j])
+    check(lambda z: (f(z) * (1 - 2j)).real, z)
+
+
 # Cotangents that are one number for a whole array
 
 
