@@ -61,8 +61,8 @@ class FunctionResolver(Resolver):
             return self._relayed(cell_of(closure.owner, "target"), function, expr.args, expr.kwargs)
         called = closure.name
         if called == "lambda_":
-            mine = isinstance(expr.func, ir.Name) and expr.func.id in self.spec.function.locals
-            called = expr.func.id if mine else "lambda"
+            name = expr.func.id if isinstance(expr.func, ir.Name) else ""
+            called = name if name in self.spec.function.locals else "lambda"
         try:
             outside = isinstance(closure.owner, types.FunctionType)
             signature = signature_of(closure.owner) if outside else node_signature(closure.node)
