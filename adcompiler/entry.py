@@ -18,7 +18,6 @@ from __future__ import annotations
 import builtins
 import inspect
 import itertools
-import linecache
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.errors import UnsupportedSyntaxError, definition_of, refuse
+from adcompiler.generated import code_of, inner_code
 from adcompiler.lattice import (
     COMPLEX_TYPES,
     INTEGER_TYPES,
@@ -47,8 +47,6 @@ from adcompiler.runtime.containers import cell_of
 from adcompiler.runtime.members import member_count
 from adcompiler.runtime.walk import fields
 from adcompiler.spec import Guard, Root
-
-_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True, eq=False)
@@ -290,10 +288,7 @@ def entry_maker(compiled: Compiled, finish: Finish) -> Callable[[Any], Any]:
             f"    return {name}",
         ]
     )
-    file = f"<adcompiler entry {next(_numbers)}: {function.__name__}>"
-    linecache.cache[file] = (len(text), None, text.splitlines(keepends=True), file)
-    code = compile(text, file, "exec", dont_inherit=True)
-    bind = next(c for c in code.co_consts if isinstance(c, types.CodeType))
+    bind = inner_code(code_of(function.__name__, text, "entry "), "bind")
 
     def make(other: Any) -> Any:
         entry = types.FunctionType(bind, function.__globals__)(*bound.values(), other)

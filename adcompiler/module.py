@@ -8,8 +8,6 @@ globals and captured variables.  The text is in `linecache`, so tracebacks and d
 from __future__ import annotations
 
 import builtins
-import itertools
-import linecache
 import re
 import types
 from collections.abc import Iterator
@@ -22,14 +20,13 @@ from adcompiler import ir
 from adcompiler.blocks import backward_block, empties, forward_block, local_names
 from adcompiler.emit import Emitter
 from adcompiler.errors import UnsupportedSyntaxError, refuse
+from adcompiler.generated import code_of, inner_code, lines_of
 from adcompiler.pair import Pair
 from adcompiler.pushed import Pushed, pushed_block, pushed_names
 from adcompiler.runtime.release import Release
 
-_numbers = itertools.count(1)
-
-# Generated file name → (the user's file, the text's lines); see `user_line`.
-_texts: dict[str, tuple[str, list[str]]] = {}
+# Generated file name → the user's file; see `generated_lines`.
+_sources: dict[str, str] = {}
 
 
 @dataclass(eq=False)
@@ -172,12 +169,8 @@ def _bound(unit: Unit) -> dict[str, Any]:
     if cells:
         header = "".join(f"    {name} = None\n" for name in cells)
         text = f"def captured():\n{header}{_indent(text)}"
-    file = f"<adcompiler {next(_numbers)}: {source.name} ({source.file}:{source.first_line})>"
-    lines = text.splitlines(keepends=True)
-    linecache.cache[file] = (len(text), None, lines, file)
-    _texts[file] = (source.file, lines)
     try:
-        code = compile(text, file, "exec", dont_inherit=True)
+        code = code_of(f"{source.name} ({source.file}:{source.first_line})", text)
     except SyntaxError as error:  # Python limits how deep blocks may be nested
         raise refuse(
             UnsupportedSyntaxError,
@@ -186,15 +179,12 @@ def _bound(unit: Unit) -> dict[str, Any]:
             f"The generated text is beyond what Python compiles: {error.msg}.",
             "Split the function into smaller ones.",
         ) from None
-    bind = _code(_code(code, "captured"), "bind") if cells else _code(code, "bind")
+    _sources[code.co_filename] = source.file
+    bind = inner_code(inner_code(code, "captured") if cells else code, "bind")
     closure = tuple(cells[name] for name in bind.co_freevars)
     function = types.FunctionType(bind, spec.globals, "bind", None, closure)
     values = [*unit.statics.values(), *(None for _ in unit.pairs)]
     return dict(zip(unit.names, function(*values), strict=True))
-
-
-def _code(code: types.CodeType, name: str) -> types.CodeType:
-    return next(c for c in code.co_consts if isinstance(c, types.CodeType) and c.co_name == name)
 
 
 def _indent(text: str) -> str:
@@ -205,10 +195,10 @@ def generated_lines(error: BaseException) -> Iterator[tuple[str, int, str]]:
     """The user's file, line and text for each generated frame of an exception's traceback, outermost first."""
     tb = error.__traceback__
     while tb is not None:
-        found = _texts.get(tb.tb_frame.f_code.co_filename)
-        if found is not None:
-            file, lines = found
-            for line in reversed(lines[: tb.tb_lineno]):
+        generated = tb.tb_frame.f_code.co_filename
+        file = _sources.get(generated)
+        if file is not None:
+            for line in reversed(lines_of(generated)[: tb.tb_lineno]):
                 match = re.match(r"\s*# (\d+)  (.*)", line)
                 if match:
                     yield file, int(match[1]), match[2]

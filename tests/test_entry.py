@@ -453,7 +453,7 @@ def source_of_entry(f, *args):
 
 def test_an_entry_is_written_once_per_variant():
     before = {file for file in linecache.cache if file.startswith("<adcompiler entry ")}
-    made = gradient(lambda x: x * x)
+    made = gradient(lambda alone: alone * alone)
     assert made(1.5) == 3.0
     after = {file for file in linecache.cache if file.startswith("<adcompiler entry ")}
     assert len(after - before) == 1
