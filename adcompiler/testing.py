@@ -7,22 +7,15 @@ by hand: values at ties and kinks, singular points, and which of two nearby bran
 
 import copy
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
+from adcompiler.gradientcheck import check_gradient as check_gradient
 from adcompiler.rulecheck import check_rule as check_rule
 from adcompiler.rules.registry import key_name
-from adcompiler.runtime.project import materialize, project
-from adcompiler.runtime.walk import entries, is_array, is_constant, part, replaced
-from adcompiler.vectors import inner, leaves, random_like, widened
-
-# Coordinates of one array that check_gradient looks at; of a larger one it takes a random choice.
-_COORDINATES = 40
-_ROWS = 10  # of its report
 
 
 @dataclass(frozen=True)
@@ -158,159 +151,3 @@ def booleans(*shape: int) -> Input:
         return mask
 
     return Input(make, _text("booleans", *shape))
-
-
-class _Coordinate(NamedTuple):
-    """One real number inside the arguments: where it is, and how to move it."""
-
-    argument: str
-    keys: tuple[Any, ...]
-    position: tuple[int, ...]
-    imaginary: bool
-    moved: Callable[[float], Any]
-
-    @property
-    def entry(self) -> str:
-        """The place in the argument."""
-        index = f"[{', '.join(map(str, self.position))}]" if self.position else ""
-        return f"{index}.imag" if self.imaginary else index
-
-
-class _Difference(NamedTuple):
-    """A partial derivative that is not the one of the differences; `error` is in units of what is allowed."""
-
-    at: _Coordinate
-    expected: float
-    actual: float
-    error: float
-
-    @property
-    def row(self) -> tuple[str, ...]:
-        """Its line of the report."""
-        apart = abs(self.actual - self.expected) / max(abs(self.expected), abs(self.actual), 1e-300)
-        numbers = f"{self.expected:.8g}", f"{self.actual:.8g}", f"{apart:.1e}"
-        return self.at.argument, self.at.entry or "-", *numbers
-
-
-def check_gradient(
-    f: Callable[..., Any],
-    *args: Any,
-    order: int = 1,
-    modes: tuple[str, ...] = ("reverse",),
-    rtol: float | None = None,
-    atol: float | None = None,
-    step: float | None = None,
-    **kwargs: Any,
-) -> None:
-    """Compare the pullback of ``f(*args, **kwargs)`` with central differences, coordinate by coordinate.
-
-    The arguments may be numbers, arrays, and containers or objects of them; the result anything that `pullback`
-    accepts, paired with a random cotangent if it is not a number. Arguments of single precision are widened for the
-    differences. By default `rtol`, `atol` and `step` are those that the precision of the gradient and of the
-    differences allow: 1e-5, 1e-7 and 1e-6 in double precision. Raises AssertionError naming the coordinate that differs
-    most.
-    """
-    if order != 1 or tuple(modes) != ("reverse",):
-        raise ValueError(f"check_gradient knows order 1 and the mode 'reverse', not {order} and {modes}")
-    from adcompiler.api import pullback  # the compiler is not needed to check rules
-
-    y, back = pullback(f, *copy.deepcopy(args), **kwargs)
-    y_bar = type(y)(1.0) if isinstance(y, float | np.floating) else random_like(y, np.random.default_rng(7))
-    bars = back(y_bar)
-    assert isinstance(bars, tuple), f"the pullback returned a {type(bars).__name__}, not a tuple"
-    assert len(bars) == len(args), f"the pullback returned {len(bars)} cotangents for {len(args)} arguments"
-    gradient = materialize(tuple(map(project, bars, args)), args)
-
-    def output(moved: Any) -> float:
-        return inner(y_bar, f(*copy.deepcopy(moved), **kwargs))
-
-    wide = f(*copy.deepcopy(widened(args)), **kwargs)
-    fit = _tolerances(_bits((args, y)), _bits(wide))
-    rtol, atol, step = (
-        own if own is not None else default for own, default in zip((rtol, atol, step), fit, strict=True)
-    )
-    checked, wrong = 0, []
-    for at in _coordinates(widened(args), "args"):
-        checked += 1
-        expected = (output(at.moved(step)) - output(at.moved(-step))) / (2 * step)
-        actual = _entry(gradient, at)
-        error = abs(actual - expected) / (atol + rtol * abs(expected))
-        if not error <= 1.0:
-            wrong.append(_Difference(at, expected, actual, error if error == error else np.inf))
-    assert not wrong, _report(getattr(f, "__name__", str(f)), wrong, checked)
-
-
-def _report(name: str, wrong: list[_Difference], checked: int) -> str:
-    """What is said of the partial derivatives that differ, the worst first."""
-    wrong = sorted(wrong, key=lambda difference: -difference.error)
-    at, expected, actual, _ = wrong[0]
-    said = f"expected {expected:.8g} by central differences, the pullback gives {actual:.8g}"
-    rows = [("argument", "entry", "expected", "got", "relative difference"), *(d.row for d in wrong[:_ROWS])]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    table = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in rows]
-    more = [f"and {len(wrong) - _ROWS} more"] if len(wrong) > _ROWS else []
-    head = f"wrong gradient of {name} at {at.argument}{at.entry}: {said}"
-    return "\n".join([head, f"{len(wrong)} of the {checked} numbers that were compared differ:", *table, *more])
-
-
-def _bits(value: Any) -> int:
-    """The least precision of a number in `value`; 64 at most."""
-    return min([64, *(int(np.finfo(leaf.dtype).bits) for leaf in leaves(value) if is_array(leaf))])
-
-
-def _tolerances(given: int, wide: int) -> tuple[float, float, float]:
-    """`rtol`, `atol` and `step` for a gradient computed with `given` bits, and differences with `wide` bits."""
-    if wide < 64:
-        return 2e-2, 1e-3, 1e-2
-    if given < 32:
-        return 5e-2, 2e-2, 1e-6
-    return (1e-3, 1e-5, 1e-6) if given < 64 else (1e-5, 1e-7, 1e-6)
-
-
-def _entry(gradient: Any, at: _Coordinate) -> float:
-    """The partial derivative that `gradient` holds for a coordinate."""
-    entry = reduce(part, at.keys, gradient)
-    entry = entry[at.position] if is_array(entry) and at.position else entry
-    return float(entry.imag if at.imaginary else entry.real)
-
-
-def _coordinates(value: Any, text: str, keys: tuple[Any, ...] = ()) -> Iterator[_Coordinate]:
-    """The real numbers in `value`, outermost container first."""
-    if is_constant(value):
-        return
-    children = entries(value)
-    if children is None:
-        yield from _leaf_coordinates(value, text, keys)
-        return
-    for key, child in children.items():
-        for at in _coordinates(child, f"{text}[{key!r}]", (*keys, key)):
-            yield at._replace(moved=_moved_inside(value, children, key, at.moved))
-
-
-def _moved_inside(
-    value: Any, children: Mapping[Any, Any], key: Any, moved: Callable[[float], Any]
-) -> Callable[[float], Any]:
-    return lambda step: replaced(value, {**children, key: moved(step)})
-
-
-def _leaf_coordinates(leaf: Any, text: str, keys: tuple[Any, ...]) -> Iterator[_Coordinate]:
-    indices = list(np.ndindex(np.shape(leaf)))
-    if len(indices) > _COORDINATES:
-        chosen = np.random.default_rng(3).choice(len(indices), _COORDINATES, replace=False)
-        indices = [indices[i] for i in sorted(chosen)]
-    complex_leaf = np.iscomplexobj(leaf)
-    for index in indices:
-        yield _Coordinate(text, keys, index, False, _moved_leaf(leaf, index, 1))
-        if complex_leaf:
-            yield _Coordinate(text, keys, index, True, _moved_leaf(leaf, index, 1j))
-
-
-def _moved_leaf(leaf: Any, index: tuple[int, ...], direction: complex) -> Callable[[float], Any]:
-    def moved(step: float) -> Any:
-        if not isinstance(leaf, np.ndarray):
-            return leaf + direction * step
-        result = leaf.copy()
-        result[index] += direction * step
-        return result
-
-    return moved

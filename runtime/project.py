@@ -63,7 +63,9 @@ def _project(ct: Any, primal: Any) -> Any:
     if children is None:
         return _project_leaf(ct, primal)
     check_structure(ct, primal)
-    if hasattr(primal, "_fields") and hasattr(ct, "items"):
+    if type(primal) is Tangent and "_fields" not in ct:
+        ct = {"_fields": ct}
+    elif hasattr(primal, "_fields") and hasattr(ct, "items"):
         ct = [ct.get(name) for name in primal._fields]
     return gradient_like(primal, {key: project(part(ct, key), value) for key, value in children.items()})
 

@@ -187,6 +187,8 @@ def _completed(tangent: Any, value: Any, seen: Any) -> Any:  # noqa: C901  one c
         tangent = tangent["_fields"]  # the cotangent of a Tangent
     if dataclass_like(tangent, value):
         tangent = fields(tangent)
+    if type(value) is Tangent and "_fields" not in tangent:
+        tangent = {"_fields": tangent}
     if not hasattr(tangent, "items") or any(key not in named for key, _ in tangent.items()):
         raise _unfit(tangent, value)
     given = dict(tangent.items())
@@ -256,7 +258,7 @@ def returned(tangent: Any, value: Any) -> Any:
         return {k: returned(None if tangent is None else tangent.get(k), v) for k, v in value.items()}
     if has_plain_fields(type(value)):
         entries = {n: returned(None if tangent is None else tangent.get(n), v) for n, v in fields(value).items()}
-        return Tangent(type(value), **entries)
+        return Tangent(value._cls, **entries["_fields"]) if type(value) is Tangent else Tangent(type(value), **entries)
     return None
 
 

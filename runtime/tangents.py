@@ -70,8 +70,9 @@ class Tangent:
             raise AttributeError(f"the {self!r} has no field {name!r}" if name not in Tangent.__slots__ else name)
         return self._fields[name]
 
+    # What is computed with a tangent has a cotangent, and a tangent, with an entry for the attribute `_fields`.
     def __getitem__(self, name: str) -> Any:
-        return self._fields[name]
+        return self._fields if name == "_fields" else self._fields[name]
 
     def __contains__(self, name: object) -> bool:
         return name in self._fields
@@ -84,7 +85,7 @@ class Tangent:
 
     def get(self, name: str, default: Any = None) -> Any:
         """The entry of a field, or `default` if there is none."""
-        return self._fields.get(name, default)
+        return self._fields if name == "_fields" else self._fields.get(name, default)
 
     def keys(self) -> Any:
         """The names of the fields."""
@@ -139,6 +140,7 @@ def _accumulate_structures(a: Any, b: Any) -> Any:
             return operand
     if isinstance(a, Tangent) or isinstance(b, Tangent):
         cls = a._cls if isinstance(a, Tangent) else b._cls
+        a, b = (x.get("_fields", x) if isinstance(x, dict) else x for x in (a, b))
         return Tangent(cls, **_accumulate_fields(a, b))
     if isinstance(a, dict):
         return _accumulate_fields(a, b)

@@ -125,7 +125,17 @@ def _set_slots(value: Any, slots: tuple[tuple[str, Any], ...]) -> dict[str, Any]
 @functools.lru_cache(maxsize=1024)
 def is_record(cls: type) -> bool:
     """Whether all that objects of a class have are fields: they are no constants, numbers, arrays, containers, ..."""
-    others = (*_SEQUENCES, *_CONSTANTS, Mapping, FunctionType, MethodType, functools.partial, float, complex)
+    others: Any = (
+        *_SEQUENCES,
+        *_CONSTANTS,
+        Mapping,
+        FunctionType,
+        MethodType,
+        functools.partial,
+        float,
+        complex,
+        Tangent,
+    )
     arrays = issubclass(cls, (np.ndarray, np.generic)) or is_device_class(cls)
     return not issubclass(cls, others) and not arrays
 
@@ -172,7 +182,9 @@ def check_entries(ct: Any, value: Any) -> None:
     """As `check_structure`, and `ct` may have no entries that `value` has not."""
     check_structure(ct, value)
     if hasattr(ct, "items"):
-        own = names_of(value) or entries(value) or ()
+        own: Any = names_of(value) or entries(value) or ()
+        if type(value) is Tangent:
+            own = (*own, *value)
         more = [repr(key) for key in ct if key not in own]
         if more:
             what = f"a cotangent has {', '.join(more)}, which a value {_describe(value)} has not"
@@ -187,6 +199,8 @@ def check_cotangent(ct: Any, value: Any) -> None:
     if children is None:
         return
     check_entries(ct, value)
+    if type(value) is Tangent and "_fields" not in ct:
+        ct = {"_fields": ct}
     names = names_of(value) if hasattr(ct, "items") else ()
     for key, child in children.items():
         check_cotangent(part(ct, names[key] if names else key), child)
@@ -222,6 +236,8 @@ def gradient_like(value: Any, parts: Mapping[Any, Any]) -> Any:
         return parts
     if isinstance(value, Mapping):
         return _mapping_like(value, parts)
+    if type(value) is Tangent:
+        return Tangent(value._cls, **(parts["_fields"] or {}))
     return Tangent(type(value), **parts)
 
 
