@@ -30,7 +30,7 @@ def check_gradient(
     f: Callable[..., Any],
     *args: Any,
     order: int = 1,
-    modes: tuple[str, ...] = ("reverse",),
+    modes: str | tuple[str, ...] = ("reverse",),
     rtol: float | None = None,
     atol: float | None = None,
     step: float | None = None,
