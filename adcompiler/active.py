@@ -129,7 +129,10 @@ class ActiveValues(HotMemory):
                 return can_be_active(value.kind)
             case Hooked():
                 return on[1] and can_be_active(value.kind)
-            case RuleCall() | Dynamic() | Spread() | Load() | PathLoad() | Pull() | Drain() | Relay():
+            case RuleCall() | Dynamic():
+                self.kept_closures(value.kinds, active, stmt)  # forward mode passes them on in tuples
+                return can_be_active(value.kind)
+            case Spread() | Load() | PathLoad() | Pull() | Drain() | Relay():
                 return can_be_active(value.kind)
         return True
 

@@ -15,7 +15,7 @@ from adcompiler import ir
 from adcompiler.bars import Code, State
 from adcompiler.callees import Dynamic
 from adcompiler.lattice import is_scalar
-from adcompiler.runtime.apart import run_apart
+from adcompiler.runtime.apart import run_apart, within
 from adcompiler.runtime.dynamic import resolve, resolve_spread, resolve_value
 from adcompiler.runtime.stores import writing
 from adcompiler.runtime.tracked import (
@@ -23,7 +23,6 @@ from adcompiler.runtime.tracked import (
     resolve_hot,
     resolve_hot_caught,
     resolve_tracked,
-    within,
 )
 from adcompiler.runtime.writes import WRITES
 from adcompiler.yields import Yields

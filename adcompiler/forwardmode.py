@@ -78,6 +78,7 @@ def _found(compiled: Any) -> Finish:
         guard.path[0].form == "global" and can_be_active(guard.kind) and not is_scalar(guard.kind)
         for guard in compiled.program.guards.values()
     )
+    compiled.forward.__adcompiler_careful__ = any(f.careful for f in compiled.units)
     compiled.forward.__adcompiler_writes__ = bool(alias(compiled.spec).sure_writes)
     compiled.forward.__adcompiler_overlap__ = overlap_check(compiled)
     compiled.forward.__adcompiler_derivative__ = compiled.derivative

@@ -37,6 +37,7 @@ from adcompiler.places import is_mutable
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime import places
+from adcompiler.runtime.bars import Cell
 from adcompiler.runtime.members import (
     ABSENT,
     has_plain_fields,
@@ -335,6 +336,8 @@ def plain_function(found: Any) -> Any:
 
 def may_be_computed(cls: type, found: Any) -> bool:
     """Whether `__getattr__` is asked for an attribute that an object has not set; `found` is what its class has."""
+    if cls is Cell:  # there it only raises
+        return False
     return member(cls, "__getattr__") is not ABSENT and (
         found is ABSENT or isinstance(found, types.MemberDescriptorType)
     )

@@ -52,7 +52,7 @@ from adcompiler.adjoint import pair_of
 from adcompiler.errors import UnsupportedSyntaxError, definition_of, refuse
 from adcompiler.escape import ReboundLate
 from adcompiler.kinds import infer
-from adcompiler.lattice import Array, Kind, Stream, can_be_active
+from adcompiler.lattice import Array, Kind, Known, Stream, can_be_active
 from adcompiler.module import Unit, load, units
 from adcompiler.ondevice import Needs
 from adcompiler.overlap import overlap_check
@@ -153,6 +153,11 @@ def _specialised(request: Request, program: Program) -> tuple[Program, Spec]:
     return program, spec
 
 
+def _is_function(kind: Kind) -> bool:
+    """Whether a value is a known function, and so no text."""
+    return isinstance(kind, Known) and callable(kind.value)
+
+
 def compile_request(request: Request) -> Compiled:
     """All passes."""
     with LOCK, compiling(request.function):
@@ -175,7 +180,8 @@ def until_settled(request: Request, made: Callable[[Spec, tuple[bool, ...]], Mad
         program, spec = specialised(request, shared, flags)
         mask = tuple(p in request.wanted and can_be_active(k) for p, k in zip(spec.params, spec.kinds, strict=True))
         if request.inner:
-            spec.texts |= {p for p, on in zip(spec.params, mask, strict=True) if p in request.wanted and not on}
+            pairs = zip(spec.params, spec.kinds, mask, strict=True)
+            spec.texts |= {p for p, k, on in pairs if p in request.wanted and not on and not _is_function(k)}
         try:
             return program, spec, made(spec, mask)
         except ReboundLate as late:

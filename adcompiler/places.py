@@ -133,7 +133,7 @@ class PlaceResolver(Resolver):
 
     def on_places(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
         """A call that makes or changes a container, or makes the place of a variable; None if it is none of these."""
-        if function is places.cell:
+        if function is places.cell or function is places.plain_cell:
             return self.new_cell(expr, kinds)
         if function is operator.delitem:
             return self.deleted(expr, kinds)

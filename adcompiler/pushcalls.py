@@ -38,7 +38,7 @@ from adcompiler.runtime.checkpoints import recomputed
 from adcompiler.runtime.domain import array_member, unwrapped
 from adcompiler.runtime.members import has_plain_fields, member
 from adcompiler.runtime.pushed_calls import push, push_method, unsupported
-from adcompiler.runtime.pushed_rules import by_attribute, looped, plainly
+from adcompiler.runtime.pushed_rules import by_attribute, by_item, by_slice, looped, plainly
 from adcompiler.runtime.pushing import into, zeros_of
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.revolve import checkpoint_loop
@@ -75,7 +75,7 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         return of_partial(find, f, args, dots, named, own)
     f = unwrapped(f._function if isinstance(f, Differentiable) else f)
     if f is push or f is push_method:
-        return pushed_again(find, f, args, dots)
+        return pushed_again(find, f, args, dots, named)
     if f is applied:
         return of_applied(find, args, dots)
     if f is recomputed:
@@ -96,6 +96,8 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         return Found(_updated, (f, args, dots))
     if is_non_differentiable(f):
         return Found(_plain, (f, args, named), once(plainly, f, named), (args, dots), same, both)
+    if f is operator.getitem and isinstance(args[0], list | tuple | dict):
+        return _item(args[0], args[1], dots[0])
     rules = lookup(f, tuple(map(type, args)))
     if rules or forward_rules(f):
         return of_rule(f, rules, args, dots, named)
@@ -110,8 +112,6 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         return Found(_converted, (f, args[0], dots[0]))
     if f is getattr:
         return _attribute(args[0], args[1], dots[0])
-    if f is operator.getitem and isinstance(args[0], list | tuple | dict):
-        return Found(_item, (*args, dots[0]))
     raise NoRuleError(
         f"{key_name(f) if callable(f) else repr(f)} has no derivative in forward mode\n"
         "Register a forward rule for it with @frule, or call a plain function."
@@ -196,8 +196,16 @@ def _field(obj: Any, name: str, dot: Any) -> tuple[Any, Any]:
     return value, zeros_of(value)
 
 
-def _item(obj: Any, key: Any, dot: Any) -> tuple[Any, Any]:
-    return obj[key], dot[key]
+def _item(obj: Any, key: Any, dot: Any) -> Found:
+    """An item of a container."""
+
+    place = (key.start, key.stop, key.step) if isinstance(key, slice) else (key,)
+    pair, inputs = by_slice if isinstance(key, slice) else by_item, (obj, dot, *place)
+
+    def given(of_args: Any, of_dots: Any) -> Any:
+        return of_args[0], of_dots[0], *(None for _ in place)
+
+    return Found(pair, inputs, pair, inputs, lambda bars: ([bars[0], None], [bars[1], None]), given)
 
 
 # --- functions with source --------------------------------------------------------------------------------
@@ -275,22 +283,34 @@ def _complete(dot: Any, value: Any) -> Any:
 
 
 @rrule(push)
-def push_rule(f: Any, args: Any, dots: Any, named: Any = None, own: Any = None, *, config: Any, needs: Any) -> Any:
+def push_rule(
+    f: Any, args: Any, dots: Any, named: Any = None, own: Any = None, *, config: Any, needs: Any, written_later: Any
+) -> Any:
     """The reverse of a call in forward mode: that of what computes the pair."""
     found = find(f, args, dots, named or {}, own)
     if needs[3] and found.pair is not found.run and not all(map(is_constant, (named or {}).values())):
         raise no_second(f)
-    return _reversed(found, f, len(args), tuple(named or ()), own, config)
+    return _reversed(found, f, len(args), tuple(named or ()), own, config.protecting(written_later))
 
 
 @rrule(push_method)
 def push_method_rule(
-    obj: Any, name: str, obj_dot: Any, args: Any, dots: Any, named: Any = None, *, config: Any, needs: Any
+    obj: Any,
+    name: str,
+    obj_dot: Any,
+    args: Any,
+    dots: Any,
+    named: Any = None,
+    *,
+    config: Any,
+    needs: Any,
+    written_later: Any,
 ) -> Any:
     """The same of a method."""
     found = find(name, (obj, *args), (obj_dot, *dots), named or {}, None)
     if needs[5] and found.pair is not found.run and not all(map(is_constant, (named or {}).values())):
         raise no_second(name)
+    config = config.protecting(written_later)
     value, back = _reversed(found, None, len(args) + 1, tuple(named or ()), None, config)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:

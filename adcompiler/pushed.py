@@ -22,6 +22,7 @@ class Pushed:
     tangents: tuple[str, ...] = ()
     body: ir.Block = ()
     dots: dict[str, str] = field(default_factory=dict)  # the names of tangents, by name of the value
+    careful: bool = False  # arrays are written into
     derivative: str = ""  # the name of a second function, which gives the tangent alone
 
     @property

@@ -9,7 +9,7 @@ What is found is again in terms of the call's own arguments `(f, args, dots, ...
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from adcompiler.found import Finder, Found, filled, inside, no_second, padded, under
@@ -21,6 +21,7 @@ from adcompiler.runtime.pushing import zeros_of
 class Form:
     """How the arguments of a call in forward mode are those of `push`: `unpack` takes them there, `pack` back."""
 
+    names: tuple[str, ...]
     unpack: Callable[[Any], Any]
     pack: Callable[[Any], Any]
 
@@ -39,13 +40,36 @@ def _method_packed(bars: Any) -> Any:
     return args_bar[0], None, dots_bar[0], args_bar[1:], dots_bar[1:], named_bar
 
 
-PUSH = Form(_five, tuple)
-METHOD = Form(_method_unpacked, _method_packed)
+PUSH = Form(("f", "args", "dots", "named", "own"), _five, tuple)
+METHOD = Form(("obj", "name", "obj_dot", "args", "dots", "named"), _method_unpacked, _method_packed)
 
 
-def pushed_again(find: Finder, f: Any, args: Any, dots: Any) -> Found:
-    """The call `f(*args)` of `push` or `push_method` with its tangent; `dots` are the tangents of the arguments."""
-    return of_pushed(find, METHOD if f is push_method else PUSH, args, dots)
+def pushed_again(find: Finder, f: Any, args: Any, dots: Any, named: Any) -> Found:
+    """The call `f(*args, **named)` of `push` or `push_method` with its tangent.
+
+    `dots` are the tangents of the arguments, then of the keywords.
+    """
+    form = METHOD if f is push_method else PUSH
+    if not named:
+        return of_pushed(find, form, args, dots)
+    places = [*range(len(args)), *map(form.names.index, named)]
+
+    def placed(entries: Any) -> tuple[Any, ...]:
+        by_place = dict(zip(places, padded(entries, len(places)), strict=True))
+        return tuple(by_place.get(i) for i in range(max(places) + 1))
+
+    found = of_pushed(find, form, placed((*args, *named.values())), placed(dots))
+    if found.pair is None or found.given is None:
+        return found
+
+    def back(inputs: Any) -> tuple[Any, ...]:
+        each = (filled(bars, max(places) + 1) for bars in found.back(inputs))
+        return tuple([bars[i] for i in places] for bars in each)
+
+    def given(of_args: Any, of_dots: Any) -> Any:
+        return found.given(placed(of_args), placed(of_dots))
+
+    return replace(found, back=back, given=given)
 
 
 def of_pushed(find: Finder, form: Form, args: Any, dots: Any) -> Found:

@@ -97,6 +97,7 @@ class Pushforward(PushWrites):
         late = [p for p in (*spec.params, *captured) if p in self.dots and p not in pushed.active]
         head: Code = [ir.Assign(self.dots[p], self.zero(ir.Name(p), kinds.get(p))) for p in late]
         pushed.dots = self.dots
+        pushed.careful = self.careful
         pushed.body = (*head, *self.block(self.body))
 
     def pushed_of(self, spec: Any, mask: tuple[bool, ...], memory: Any) -> Pushed:
@@ -147,9 +148,10 @@ class Pushforward(PushWrites):
             return [stmt]
         value = stmt.value
         if isinstance(value, ir.Apply) and isinstance(value.callee, Build):
-            zero = self.display(value)
-        elif isinstance(value, ir.Apply) and _makes_object(value.spelled):
-            zero = ir.DictOf(())
+            # before the statement, which may bind a name anew that it reads
+            return [ir.Assign(self.dots[stmt.target], self.display(value), stmt.origin), stmt]
+        if isinstance(value, ir.Apply) and _makes_object(value.spelled):
+            zero: ir.Expr = ir.DictOf(())
         else:
             zero = self.zero(ir.Name(stmt.target), stmt.kind, new=self.is_new(value))
         return [stmt, ir.Assign(self.dots[stmt.target], zero, stmt.origin)]

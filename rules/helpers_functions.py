@@ -27,10 +27,10 @@ def bars_(partials, args, y, y_bar, wanted, *, needs, config):
 
 
 @rrule(applied, kind="unknown", accepts=(object,))
-def applied_(function, args, options, *first, config):
+def applied_(function, args, options, *first, config, written_later):
     of_function, of_args, of_options, *of_first = config.wanted
     wanted = (of_function, *of_first, *(of_args for _ in args), *(of_options for _ in options))
-    y, back = config.vjp(wanted, function, *first, *args, **options)
+    y, back = config.protecting(written_later).vjp(wanted, function, *first, *args, **options)
     start, stop = len(first), len(first) + len(args)
 
     def pullback(y_bar):

@@ -47,6 +47,20 @@ def run_apart(call: Resolved, written: tuple[bool, ...], result: bool, *args: An
     return (snapshot(y) if result else y), saved  # the rule may keep what it returns
 
 
+def within(found: Resolved) -> Resolved:
+    """What is resolved where arrays from outside are written into that carry derivatives: it must not read such."""
+    if found.apart is not None:
+        found.forward = found.apart = found.strict or no_strict
+    return found
+
+
+def no_strict(*_: Any, **__: Any) -> Any:
+    raise MutationError(
+        "a method or property that is only known at run time is used, and global or captured arrays are written into\n"
+        "What it reads of them would have no derivative.\nCall a function by its own name."
+    )
+
+
 def _copied(marks: tuple[bool, ...], args: tuple[Any, ...]) -> list[Any]:
     return [snapshot(a) if mark else a for mark, a in zip(marks, args, strict=False)]
 
@@ -71,4 +85,4 @@ def _roots(value: Any) -> set[int]:
     return {id(root_of(value))} if in_memory(value) or is_flat(value) else set()
 
 
-__all__ = ["is_part", "run_apart"]
+__all__ = ["is_part", "no_strict", "run_apart", "within"]

@@ -28,7 +28,7 @@ from adcompiler.runtime.held import (
 )
 from adcompiler.runtime.shadows import Reference, Shadows, real_like
 from adcompiler.runtime.tangents import Tangent, accumulate, rebuild
-from adcompiler.runtime.transformed import Holder
+from adcompiler.runtime.transformed import Transform
 
 
 class Cell:
@@ -137,7 +137,7 @@ class Bars(Shadows):
         if cls is Captured:
             named = {name: self.give(value.parts.get(name), c) for name, c in ct.items()}
             return {name: c for name, c in named.items() if c is not None} or None
-        if isinstance(value, types.FunctionType | Holder):
+        if isinstance(value, types.FunctionType | Transform):
             return self.give(hold(value), ct)
         if cls is Held:
             obj, find = value.obj, value.parts.get

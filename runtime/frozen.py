@@ -2,26 +2,34 @@
 
 from __future__ import annotations
 
+import copy
 import functools
+import operator
 from collections import deque
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.arrays import is_library_array
 from adcompiler.runtime.held import is_place
 from adcompiler.runtime.members import has_plain_fields
+from adcompiler.runtime.tangents import rebuild
 from adcompiler.runtime.transformed import Holder
 from adcompiler.runtime.walk import entries, is_array, is_constant
 
 
 class Copies(dict[int, Any]):
-    """What has been copied so far, by identity: with the arrays, and with containers and objects without numbers?"""
+    """What has been copied so far, by identity: with the arrays, and with containers and objects without numbers?
 
-    def __init__(self, arrays: bool = True, constants: bool = True) -> None:
+    `apart`: arrays in several places are copied several times.
+    """
+
+    def __init__(self, arrays: bool = True, constants: bool = True, apart: bool = False) -> None:
         super().__init__()
         self.arrays = arrays
         self.constants = constants
+        self.apart = apart
 
 
 def frozen(value: Any, seen: Copies | None = None) -> Any:
@@ -33,6 +41,8 @@ def frozen(value: Any, seen: Copies | None = None) -> Any:
     seen = Copies() if seen is None else seen
     if id(value) in seen:
         return seen[id(value)][0]
+    if seen.apart and is_array(value):
+        return _copied(value, seen)
     stays = not seen.constants and is_place(value) and not _has_numbers(value, set())
     copy = value if stays else _copied(value, seen)
     seen[id(value)] = copy, value  # the value is kept, so that its id is not used again
@@ -47,10 +57,15 @@ def as_called(value: Any, arrays: bool) -> Any:
     return frozen(value, Copies(arrays, constants=False))
 
 
-def _copied(value: Any, seen: Copies) -> Any:  # noqa: C901  one case per kind of value
+def as_now(value: Any) -> Any:
+    """A value with copies of all in it that may be rebound or written into later; no two arrays share memory."""
+    return frozen(value, Copies(constants=False, apart=True))
+
+
+def _copied(value: Any, seen: Copies) -> Any:
     cls = type(value)
-    if cls is np.ndarray:
-        changes = seen.arrays and (value.flags.writeable or value.base is not None)
+    if cls is np.ndarray or is_library_array(value):
+        changes = seen.apart or (seen.arrays and (cls is not np.ndarray or _may_change(value)))
         return value.copy(order="K") if changes else value
     if cls is FunctionType:
         return _function(value, seen) if value.__closure__ else value
@@ -61,22 +76,31 @@ def _copied(value: Any, seen: Copies) -> Any:  # noqa: C901  one case per kind o
     if cls is functools.partial:
         keywords = {name: frozen(entry, seen) for name, entry in value.keywords.items()}
         return functools.partial(frozen(value.func, seen), *frozen(value.args, seen), **keywords)
-    if cls is list or cls is deque:
-        new = value.copy()
-        seen[id(value)] = new, value
-        for i, entry in enumerate(value):
-            new[i] = frozen(entry, seen)
-        return new
-    if cls is dict:
-        new = {}
-        seen[id(value)] = new, value
-        new.update((key, frozen(entry, seen)) for key, entry in value.items())
-        return new
-    if cls is tuple:
-        return tuple(frozen(entry, seen) for entry in value)
-    if is_constant(value) or isinstance(value, float | complex | tuple) or not has_plain_fields(cls):
+    if isinstance(value, list | deque | dict):
+        return _container(value, seen)
+    if isinstance(value, tuple):
+        parts = [frozen(entry, seen) for entry in value]
+        return value if all(map(operator.is_, parts, value)) else rebuild(value, parts)
+    if is_constant(value) or isinstance(value, float | complex) or not has_plain_fields(cls):
         return value
     return _object(value, seen)
+
+
+def _may_change(array: np.ndarray) -> bool:
+    """Whether the numbers in an array may change, also through another one that shares its memory."""
+    return array.flags.writeable or array.base is not None
+
+
+def _container(value: Any, seen: Copies) -> Any:
+    """A list, deque or dict of whatever class; what else an object of a subclass has is copied too."""
+    new = copy.copy(value)
+    seen[id(value)] = new, value
+    if type(new) is not type(value):
+        return new  # zeros that nobody writes into
+    for key, entry in new.items() if isinstance(new, dict) else enumerate(new):
+        base: Any = dict if isinstance(new, dict) else list if isinstance(new, list) else deque
+        base.__setitem__(new, key, frozen(entry, seen))
+    return new
 
 
 def _has_numbers(value: Any, seen: set[int]) -> bool:

@@ -19,7 +19,7 @@ from adcompiler.runtime.arrays import is_device_class
 from adcompiler.runtime.containers import snapshot
 from adcompiler.runtime.shadows import in_memory, refer_if_told
 from adcompiler.runtime.tangents import Tangent, rebuild
-from adcompiler.runtime.transformed import Holder
+from adcompiler.runtime.transformed import Holder, Transform
 from adcompiler.runtime.walk import captured, fields
 
 LEAVES = frozenset({np.ndarray, float, complex, int, bool, str, bytes, type(None), np.float64, np.float32})
@@ -128,7 +128,7 @@ def _has_parts(value: Any) -> bool:
     cls = type(value)
     if cls in LEAVES:
         return False
-    return cls is list or cls is tuple or isinstance(value, tuple | types.FunctionType | Holder) or is_place(value)
+    return cls is list or cls is tuple or isinstance(value, tuple | types.FunctionType | Transform) or is_place(value)
 
 
 def _hold(value: Any, known: dict[int, Any], arrays: bool = False) -> Walk:
@@ -146,10 +146,10 @@ def _hold(value: Any, known: dict[int, Any], arrays: bool = False) -> Walk:
         for item in value:
             parts.append((yield _hold(item, known, arrays)) if arrays or _has_parts(item) else None)
         found = rebuild(value, parts) if any(part is not None for part in parts) else None
-    elif isinstance(value, types.FunctionType | Holder):
+    elif isinstance(value, types.FunctionType | Transform):
         named: dict[str, Any] = {}
         found = known[id(value)] = Captured(named)
-        parts_of = value.held() if isinstance(value, Holder) else captured(value)
+        parts_of = value.held() if isinstance(value, Transform) else captured(value)
         yield _hold_parts(parts_of.items(), named, known, arrays)
         found = found if named else None
     else:

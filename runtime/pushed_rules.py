@@ -97,6 +97,16 @@ def by_attribute(name: Any) -> Any:
     return pair
 
 
+def by_item(container: Any, dots: Any, key: Any) -> Any:
+    """Of an item of a container."""
+    return container[key], dots[key]
+
+
+def by_slice(container: Any, dots: Any, start: Any, stop: Any, step: Any) -> Any:
+    """Of a part of a list or tuple."""
+    return container[start:stop:step], dots[start:stop:step]
+
+
 def by_gradient(
     transform: Any, options: Any, places: Any, single: Any, jvp: Any, grads: Any, with_value: Any, has_aux: Any
 ) -> Any:
@@ -122,25 +132,32 @@ def by_gradient(
     return pair_with_aux
 
 
-def by_pulling(pulled: Any, push: Any) -> Any:
-    """Of `pullback(f, *args)`."""
+def apart(f: Any, as_now: Any) -> Any:
+    """`f` of copies that share no memory: where arrays are written into, those that do have one cotangent."""
+
+    def call(*args: Any) -> Any:
+        return f(*as_now(args))
+
+    return call
+
+
+def by_pulling(pulled: Any, push: Any, as_now: Any) -> Any:
+    """Of `pullback(f, *args)`, which keeps the tangents as they are now."""
 
     def pair(f: Any, args: Any, f_dot: Any, dots: Any) -> Any:
         y, back = pulled(f, *args)
         _, y_dot = push(f, args, dots, None, f_dot)
-        return (y, back), (y_dot, {"function": f_dot, "args": dots})
+        return (y, back), (y_dot, {"function": as_now(f_dot), "args": as_now(dots)})
 
     return pair
 
 
-def by_pulled(pulled: Any, jvp: Any) -> Any:
-    """Of the call of a pullback."""
+def by_pulled(pulled_at: Any, pulled_jvp: Any, jvp: Any) -> Any:
+    """Of a pullback of `f` at `args`, called with `ct`."""
 
     def pair(ct: Any, ct_dot: Any, f: Any, args: Any, *dots: Any) -> Any:
-        _, back = pulled(f, *args)
-        _, again = pulled(jvp, f, args, *dots)
-        bars = again((ct_dot, ct))
-        return back(ct), bars[1]
+        bars = pulled_jvp(jvp, (ct_dot, ct), f, args, *dots)
+        return pulled_at(f, ct, *args), bars[1]
 
     return pair
 
@@ -153,13 +170,16 @@ def looped(body: Any, state: Any, n: Any) -> Any:
 
 
 __all__ = [
+    "apart",
     "by_attribute",
     "by_forward_rule",
     "by_gradient",
+    "by_item",
     "by_partials",
     "by_pullback",
     "by_pulled",
     "by_pulling",
+    "by_slice",
     "linearly",
     "looped",
     "multilinearly",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 import weakref
 from collections.abc import Callable
@@ -54,6 +55,8 @@ class Resolved:
 
 def caller(f: Any, named: bool) -> Any:
     """A function that calls what it is given first; one for each body, since each is compiled for itself."""
+    while isinstance(f, functools.partial):
+        f = f.func
     holders = _callers.setdefault(f if isinstance(f, type) else getattr(f, "__code__", type(f)), {})
     if named not in holders:
         holders[named] = types.FunctionType((_call_named if named else _call).__code__, globals(), "call")

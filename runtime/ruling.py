@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from sys import getrefcount
 from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.apart import run_apart, within
 from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.shapes import real
 from adcompiler.runtime.tangents import NotImplementedTangent, Tangent, Thunk, unthunk
@@ -28,6 +30,11 @@ class Config:
     wanted: tuple[bool, ...] = ()
     single_use: bool = False
     order: int = 1
+    written_later: str | None = None
+
+    def protecting(self, written_later: str | None) -> Config:
+        """The same for calls whose arguments and value may be written into before the pullback runs."""
+        return replace(self, written_later=written_later)
 
     def rrule_via_ad(self, f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
         """`f(*args, **kwargs)` and its pullback, for a function `f` that a rule was given.
@@ -50,9 +57,13 @@ class Config:
         """The function that does what `vjp` does, for many calls with arguments of the types of these."""
         on = tuple(w and not is_constant(v) for w, v in zip(wanted, (f, *args, *kwargs.values()), strict=True))
         found = self.resolve(on, f, *args, **kwargs)
+        forward = found.forward
+        if self.written_later is not None:
+            found = within(found) if self.written_later == "outside" else found
+            forward = functools.partial(run_apart, found, on[1:], True)
 
         def call(*args: Any, **kwargs: Any) -> tuple[Any, Callable[[Any], Any]]:
-            y, saved = found.forward(*args, **kwargs)
+            y, saved = forward(*args, **kwargs)
             return y, lambda y_bar: tuple(map(unthunk, found.backward(saved, y_bar)))
 
         return call

@@ -14,7 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime import dynamic
-from adcompiler.runtime.apart import run_apart
+from adcompiler.runtime.apart import no_strict, run_apart
 from adcompiler.runtime.arrays import is_library_array
 from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.changes import CONCATENATE, METHODS
@@ -77,20 +77,6 @@ def _caught(found: Resolved) -> Resolved:
             "Do this outside of the `try` or `with`."
         )
     return found
-
-
-def within(found: Resolved) -> Resolved:
-    """What is resolved where arrays from outside are written into that carry derivatives: it must not read such."""
-    if found.apart is not None:
-        found.forward = found.apart = found.strict or no_strict
-    return found
-
-
-def no_strict(*_: Any, **__: Any) -> Any:
-    raise MutationError(
-        "a method or property that is only known at run time is used, and global or captured arrays are written into\n"
-        "What it reads of them would have no derivative.\nCall a function by its own name."
-    )
 
 
 def _resolved(hot: Any, wanted: tuple[bool, ...], f: Any, args: Any, kwargs: Any) -> Resolved:
