@@ -16,10 +16,11 @@ from adcompiler.found import Found, filled, once, padded, part_of
 from adcompiler.pushcalls import connect, source_of
 from adcompiler.rebinding import check_rebinds_nothing
 from adcompiler.repeated import Repeated, apart_if_written, unsupported, writes
-from adcompiler.rules.registry import rrule
+from adcompiler.rules.registry import non_differentiable, rrule
 from adcompiler.runtime.frozen import as_now
 from adcompiler.runtime.pushed_calls import push
 from adcompiler.runtime.pushed_rules import by_pulled, by_pulling
+from adcompiler.runtime.randomness import drawn_from, rewind
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.tangents import accumulate
 from adcompiler.runtime.transformed import Holder
@@ -139,7 +140,7 @@ def pushed_pulled(self: Any, args: Any, dots: Any, named: Any, own: Any) -> Foun
     count = len(self.args)
     moved = padded(part_of(own, "args"), count)
     found = pushed_pulled_at(
-        None, (self.function, *args, *self.args), (part_of(own, "function"), *dots, *moved), named, None
+        self.call.before, (self.function, *args, *self.args), (part_of(own, "function"), *dots, *moved), named, None
     )
 
     def packed(bars: Any) -> list[Any]:
@@ -159,29 +160,33 @@ def pushed_pulled(self: Any, args: Any, dots: Any, named: Any, own: Any) -> Foun
     return replace(found, back=back, given=given, leads="")
 
 
-def pushed_pulled_at(_: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
-    """`pulled_at(f, ct, *args)`, in forward mode: that of the tangent `ct_dot`, and of the function in forward mode."""
+def pushed_pulled_at(before: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
+    """`pulled_at(f, ct, *args)`, in forward mode: that of the tangent `ct_dot`, and of the function in forward mode.
+
+    `before` are states of generators of random numbers, if not those of now.
+    """
     f, ct, *rest = args
     f_dot, ct_dot, *rest_dots = dots
     found = source_of(caller(f, False), (f, *rest), (f_dot, *rest_dots), {}, None)
     if getattr(found.run, "__adcompiler_writes__", False):
         raise writes(f)
     pair = once(by_pulled, pulled_at, apart_if_written(found.run, pulled_at), found.run)
-    inputs = (ct, ct_dot, *found.operands)
+    inputs = (ct, ct_dot, drawn_from(f, rest) if before is pulled_at else before, *found.operands)
 
     def back(bars: Any) -> tuple[Any, Any]:
-        ct_bar, ct_dot_bar, *inner = bars
+        ct_bar, ct_dot_bar, _, *inner = bars
         each = found.back(inner)
         (f_bar, *args_bar), (f_dot_bar, *dots_bar) = (filled(bars, 1 + len(rest)) for bars in each)
         return [f_bar, ct_bar, *args_bar], [f_dot_bar, ct_dot_bar, *dots_bar]
 
     def given(of_args: Any, of_dots: Any) -> Any:
         inside = ((d[0], *d[2:]) for d in (of_args, of_dots))
-        return (of_args[1], of_dots[1], *found.given(*inside))
+        return (of_args[1], of_dots[1], None, *found.given(*inside))
 
     return Found(pair, inputs, pair, inputs, back, given)
 
 
+non_differentiable(drawn_from, rewind, kind="other")
 rrule(pullback, pulled, kind="unknown")(pullback_rule)
 connect({pullback: pushed_pullback, pulled: pushed_pullback, pulled_at: pushed_pulled_at}, {Pulled: pushed_pulled})
 

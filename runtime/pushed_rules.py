@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from adcompiler.runtime.pushing import zeros_of
+from adcompiler.runtime.randomness import drawn_from, rewind
 
 
 def plainly(f: Any, named: Any) -> Any:
@@ -113,10 +114,13 @@ def by_gradient(
     """Of the gradient of `f` at `args`: the gradient of the tangent, which `grads` gives for all arguments."""
 
     def pair(f: Any, args: Any, *dots: Any) -> Any:
+        before = drawn_from(f, args)
         y = transform(f, *options)(*args)
+        rewind(before)
         found = grads(f, args, *dots)
         y_dot = found[places[0]] if single else tuple(found[i] for i in places)
         if with_value:
+            rewind(before)
             return y, (jvp(f, args, *dots)[1], y_dot)
         return y, y_dot
 
@@ -124,9 +128,12 @@ def by_gradient(
         return pair
 
     def pair_with_aux(f: Any, args: Any, *dots: Any) -> Any:
+        before = drawn_from(f, args)
         y = transform(f, *options)(*args)
+        rewind(before)
         found = grads(f, args, *dots)
         y_dot = found[places[0]] if single else tuple(found[i] for i in places)
+        rewind(before)
         return y, (jvp(f, args, *dots)[1], y_dot)
 
     return pair_with_aux
@@ -145,7 +152,9 @@ def by_pulling(pulled: Any, push: Any, as_now: Any) -> Any:
     """Of `pullback(f, *args)`, which keeps the tangents as they are now."""
 
     def pair(f: Any, args: Any, f_dot: Any, dots: Any) -> Any:
+        before = drawn_from(f, args)
         y, back = pulled(f, *args)
+        rewind(before)
         _, y_dot = push(f, args, dots, None, f_dot)
         return (y, back), (y_dot, {"function": as_now(f_dot), "args": as_now(dots)})
 
@@ -153,11 +162,15 @@ def by_pulling(pulled: Any, push: Any, as_now: Any) -> Any:
 
 
 def by_pulled(pulled_at: Any, pulled_jvp: Any, jvp: Any) -> Any:
-    """Of a pullback of `f` at `args`, called with `ct`."""
+    """Of a pullback of `f` at `args`, called with `ct`; `before` are the states of generators when it was made."""
 
-    def pair(ct: Any, ct_dot: Any, f: Any, args: Any, *dots: Any) -> Any:
+    def pair(ct: Any, ct_dot: Any, before: Any, f: Any, args: Any, *dots: Any) -> Any:
+        now = rewind(before)
         bars = pulled_jvp(jvp, (ct_dot, ct), f, args, *dots)
-        return pulled_at(f, ct, *args), bars[1]
+        rewind(before)
+        ct_args = pulled_at(f, ct, *args)
+        rewind(now)
+        return ct_args, bars[1]
 
     return pair
 

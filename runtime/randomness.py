@@ -40,6 +40,19 @@ def states(sources: list[Any]) -> States:
     return [(source, _state(source)) for source in sources]
 
 
+def drawn_from(*reached: Any) -> States:
+    """The states of all generators that can be reached from some values, for `rewind`."""
+    return states(generators(*reached))
+
+
+def rewind(before: States) -> States:
+    """Let generators be in these states again, and draw the same numbers again; gives the states that they were in."""
+    now = states([source for source, _ in before])
+    for source, state in before:
+        _restore(source, state)
+    return now
+
+
 def moved_on(before: States) -> States:
     """Those of the states that are other ones by now."""
     return [(source, state) for source, state in before if not _same(_state(source), state)]
@@ -48,14 +61,11 @@ def moved_on(before: States) -> States:
 @contextlib.contextmanager
 def replayed(before: States) -> Iterator[None]:
     """Around what is to draw the same numbers as it did at these states; afterwards nobody notices."""
-    now = states([source for source, _ in before])
-    for source, state in before:
-        _restore(source, state)
+    now = rewind(before)
     try:
         yield
     finally:
-        for source, state in now:
-            _restore(source, state)
+        rewind(now)
 
 
 def _state(source: Any) -> Any:
@@ -165,4 +175,4 @@ def _is_installed(root: str) -> bool:
     return root in _LIBRARIES or "site-packages" in file or "dist-packages" in file
 
 
-__all__ = ["States", "generators", "moved_on", "replayed", "states"]
+__all__ = ["States", "drawn_from", "generators", "moved_on", "replayed", "rewind", "states"]
