@@ -264,3 +264,30 @@ def stored_where_nothing_comes_back(x):
 def test_a_store_that_never_happens():
     """What would be stored is never there."""
     check(stored_where_nothing_comes_back, 0.7)
+
+
+EVENTS = []
+
+
+def noted(x):
+    EVENTS.append("noted")
+    return x
+
+
+def deleted_in_a_loop(x, n):
+    e = x
+    for _ in range(n):
+        try:
+            y = e * noted(x)
+            del e
+        except NameError:
+            y = x
+    return y
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_deleted_name_is_read_at_its_turn(n):
+    """Reading it fails before anything right of it is called."""
+    EVENTS.clear()
+    assert gradient(deleted_in_a_loop)(1.5, n) == (3.0 if n == 1 else 1.0)
+    assert EVENTS == ["noted"]
