@@ -338,12 +338,20 @@ class _Analysis(ActiveValues):
             if after is None:
                 return None, None
             back = self.block(stmt.body, after)
-            return back, self.block(stmt.orelse, after)
+            return back, self.outside(stmt.orelse, after)
         names = frozenset(ir.target_names(stmt.target))
         plan = stmt.iterable.callee.plan if isinstance(stmt.iterable, ir.Apply) else None
         self.refuse_unknown_iteration(stmt, plan, head)
         inside = (head - names) | self.targets(stmt.target, plan, head)
-        return self.block(stmt.body, inside), self.block(stmt.orelse, head)
+        return self.block(stmt.body, inside), self.outside(stmt.orelse, head)
+
+    def outside(self, orelse: ir.Block, active: Active) -> Active | None:
+        """The `else` of a loop, which is no part of it: `break` and `continue` there are those of the loop around."""
+        own = self.breaks.pop(), self.continues.pop()
+        end = self.block(orelse, active)
+        self.breaks.append(own[0])
+        self.continues.append(own[1])
+        return end
 
     def refuse_unknown_iteration(self, stmt: Any, plan: Any, active: Active) -> None:
         for over in parts(plan):
