@@ -271,7 +271,10 @@ class _Analysis(ActiveValues):
         """A `with`: control may go on behind it from anywhere in its body, if it swallows exceptions."""
         if self.value(stmt.item, active, stmt):
             raise self.unsupported_context(stmt)
+        stops = isinstance(stmt.item, ir.Apply) and getattr(stmt.item.callee, "why", "") == "stop_gradient"
+        self.stopping += stops
         end, caught = self.protected(stmt.body, active - {stmt.target} if stmt.target else active)
+        self.stopping -= stops
         return self.join(end, caught) if stmt.swallows else end
 
     @staticmethod
