@@ -30,7 +30,7 @@ from adcompiler.runtime.guarded import (
 )
 from adcompiler.runtime.shapes import conj, fit, shape
 
-_LOG_2 = math.log(2.0)
+LOG_2 = math.log(2.0)
 
 # Products and quotients
 
@@ -162,7 +162,7 @@ def log_weight_(a, b, exp):
     a_shape, b_shape = shape(a), shape(b)
 
     def pullback(y_bar):
-        slope = share * (1 - share) * (_LOG_2 if exp is np.exp2 else 1.0)
+        slope = share * (1 - share) * (LOG_2 if exp is np.exp2 else 1.0)
         moved = y_bar * conj(slope)
         return fit(moved, a_shape), fit(-moved, b_shape), None
 
