@@ -6,6 +6,7 @@ y = recomputed(f, x)                            _, saved = f_forward(x)
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import types
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from adcompiler.runtime.wrapped import wrapping
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+NOTHING = contextlib.nullcontext()
 _SAMPLES = 64  # elements of an array that are compared
 
 
@@ -62,10 +64,12 @@ class Call:
 
     def again(self) -> Any:
         """The pullback of the call, which is made now; it gives a cotangent for `f` too, and is called once."""
-        call = as_called(self.call, arrays=False)  # what it rebinds or appends is not seen by the next one
-        with replayed(self.before):
-            value, back = self._computed(*call)
-        if not _is_as_it_was(call, self.call, set()):
+        given, kwargs = self.call[:2], self.call[2]
+        own = as_called(given, arrays=False)  # what it rebinds or appends is not seen by the next one
+        named = as_called(kwargs, arrays=False) if kwargs else {}
+        with replayed(self.before) if self.before else NOTHING:
+            value, back = self._computed(*own, named)
+        if not _is_as_it_was(own, given, set()) or (kwargs and not _is_as_it_was(named, kwargs, set())):
             raise self._writes()
         self.check(value)
         return back
@@ -195,4 +199,4 @@ def _agree(a: Any, b: Any) -> bool:
     return bool(np.max(apart, initial=0.0) <= exact * np.max(finite, initial=0.0))
 
 
-__all__ = ["Call", "agree", "called", "checkpoint", "recomputed", "samples_of"]
+__all__ = ["NOTHING", "Call", "agree", "called", "checkpoint", "recomputed", "samples_of"]

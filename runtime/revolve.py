@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from adcompiler.runtime.checkpoints import Call, samples_of
+from adcompiler.runtime.checkpoints import NOTHING, Call, samples_of
 from adcompiler.runtime.frozen import as_called
 from adcompiler.runtime.marks import differentiating
 from adcompiler.runtime.randomness import States, generators, moved_on, replayed, states
@@ -22,8 +22,8 @@ def checkpoint_loop(body: Callable[[int, Any], Any], state: Any, n: int, *, snap
     """The state after `n` steps, ``for i in range(n): state = body(i, state)``, of which a pullback keeps a few.
 
     A state may have any structure; further arguments are what `body` captures, and have their cotangents. `snapshots`
-    states are kept at a time, the first one included: by default about log2(n), and the steps are computed about as
-    often again. With k snapshots and r times n computations more, (k + r)! / (k! r!) steps are reversed. `body` is
+    states are kept at a time, the first one included: by default about 2 log2(n), with which the steps are
+    computed about log10(n) times more. With k snapshots and r times n computations more, (k + r)! / (k! r!) steps are reversed. `body` is
     called as by `checkpoint`: it must not write into arrays that it is given, draws the same random numbers again, and
     its effects are repeated. Raises ValueError for less than one snapshot.
     """
@@ -37,7 +37,7 @@ def check_snapshots(n: int, snapshots: int | None) -> int:
     """How many states are kept, if that makes sense."""
     if snapshots is not None and snapshots < 1:
         raise ValueError(f"checkpoint_loop keeps at least one state, and snapshots is {snapshots}")
-    return snapshots or max(1, math.ceil(math.log2(max(n, 1) + 1)))
+    return snapshots or max(1, 2 * math.ceil(math.log2(max(n, 1) + 1)))
 
 
 def reach(kept: int, times: int) -> int:
@@ -122,7 +122,7 @@ class Steps:
     def _advanced(self, start: int, end: int, first: Snapshot) -> Snapshot:
         """The state before the step `end`, from that before `start`."""
         body, state = as_called((self.body, first.state), arrays=False)
-        with replayed(first.before), differentiating():
+        with replayed(first.before) if first.before else NOTHING, differentiating():
             for i in range(start, end):
                 state = body(i, state)
             return Snapshot(state, states(self.sources))
