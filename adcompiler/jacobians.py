@@ -1,7 +1,7 @@
 """`jacobian` and `value_and_jacobian`: by rows, one call of a reusable pullback for each entry of the result.
 
     y, back = ...                                # one forward
-    for index in np.ndindex(y.shape):            # one backward for each entry
+    for index in np.ndindex(y.shape):            # one backward for each entry, or one for all: `together`
         J[index] = back(one at index)
 
 The rows go into one array for each leaf of the result and each leaf of an argument, of shape `y.shape + x.shape`.
@@ -26,6 +26,7 @@ from adcompiler.program import signature_of
 from adcompiler.ruled import ruled_call
 from adcompiler.runtime.project import detach, materialize, project
 from adcompiler.runtime.walk import entries, gradient_like
+from adcompiler.together import together
 from adcompiler.transforms import Kind, computed, transform
 from adcompiler.wanted import Argnums, Wanted
 
@@ -85,6 +86,7 @@ def _finisher(name: str, mode: str | None, names: Wanted, as_tuple: bool, compil
     wanted = wanted_of(names, compiled)
     check_found(compiled)
     signature = signature_of(function)
+    once = together(compiled.pair)
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
         arguments = at_entry(saved, arguments)
@@ -99,12 +101,16 @@ def _finisher(name: str, mode: str | None, names: Wanted, as_tuple: bool, compil
         def back(seed: Any) -> tuple[Any, ...]:
             return tuple(ct for ct, _ in wanted(backward(saved, seed) if active else nothing, arguments))
 
+        at_once = once.rows(value, primals, back)
+        if at_once is not None:
+            return _result(name, as_tuple, value, tuple(at_once))
         try:
             found = by_rows(function.__qualname__, value, primals, back)
         except TangentError as error:
             if error.origin is None:
                 locate(error, definition_of(function))
             raise
+        once.learn(value, primals, back, list(found))
         return _result(name, as_tuple, value, found)
 
     return Finish(finish)

@@ -68,7 +68,7 @@ class Call:
         own = as_called(given, arrays=False)  # what it rebinds or appends is not seen by the next one
         named = as_called(kwargs, arrays=False) if kwargs else {}
         with replayed(self.before) if self.before else NOTHING:
-            value, back = self._computed(*own, named)
+            value, back = self._computed(own[0], own[1], named)
         if not _is_as_it_was(own, given, set()) or (kwargs and not _is_as_it_was(named, kwargs, set())):
             raise self._writes()
         self.check(value)

@@ -22,10 +22,10 @@ def checkpoint_loop(body: Callable[[int, Any], Any], state: Any, n: int, *, snap
     """The state after `n` steps, ``for i in range(n): state = body(i, state)``, of which a pullback keeps a few.
 
     A state may have any structure; further arguments are what `body` captures, and have their cotangents. `snapshots`
-    states are kept at a time, the first one included: by default about 2 log2(n), with which the steps are
-    computed about log10(n) times more. With k snapshots and r times n computations more, (k + r)! / (k! r!) steps are reversed. `body` is
-    called as by `checkpoint`: it must not write into arrays that it is given, draws the same random numbers again, and
-    its effects are repeated. Raises ValueError for less than one snapshot.
+    states are kept at a time, the first one included: by default about 2 log2(n), with which the steps are computed
+    about log10(n) times more. With k snapshots and r times n computations more, (k + r)! / (k! r!) steps are reversed.
+    `body` is called as by `checkpoint`: it must not write into arrays that it is given, draws the same random numbers
+    again, and its effects are repeated. Raises ValueError for less than one snapshot.
     """
     check_snapshots(n, snapshots)
     for i in range(n):
