@@ -52,8 +52,11 @@ def recomputed(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 class Call:
     """A call that a pullback makes once more, with generators of random numbers as they were `before`.
 
-    `outside` says that it must not read arrays from outside; `samples` are those of its value, if they are known.
+    `outside` says that it must not read arrays from outside; `samples` are those of its value, if they are known;
+    `steady` that nothing in it could change but arrays, so that it need not be copied.
     """
+
+    steady = False
 
     def __init__(self, wanted: tuple[bool, ...], outside: bool, f: Any, args: Any, kwargs: Any, before: States) -> None:
         self.wanted = wanted
@@ -65,7 +68,7 @@ class Call:
     def again(self) -> Any:
         """The pullback of the call, which is made now; it gives a cotangent for `f` too, and is called once."""
         given, kwargs = self.call[:2], self.call[2]
-        own = as_called(given, arrays=False)  # what it rebinds or appends is not seen by the next one
+        own = given if self.steady else as_called(given, arrays=False)  # the next one sees nothing of what it rebinds
         named = as_called(kwargs, arrays=False) if kwargs else {}
         with replayed(self.before) if self.before else NOTHING:
             value, back = self._computed(own[0], own[1], named)

@@ -181,7 +181,7 @@ def call_again(wanted: tuple[bool, ...], f: Any, args: Any, kwargs: Any, strict:
     f = unwrapped(f)
     if not _is_declared(f) and not (isinstance(f, types.MethodType) and _is_declared(f.__func__)):
         for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
-            if mark:
+            if mark and type(value) is not np.ndarray:
                 _check_tangible(value)
         function, how = caller(f, bool(kwargs)), {"single_use": True, "again": True, "over": strict, "strict": strict}
         return _compile(function, wanted, (f, *args), kwargs, **how)

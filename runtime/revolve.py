@@ -11,6 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from adcompiler.runtime.checkpoints import NOTHING, Call, samples_of
 from adcompiler.runtime.frozen import as_called
 from adcompiler.runtime.marks import differentiating
@@ -74,6 +76,7 @@ class Steps:
         self.single_use = config.single_use
         self.original = body
         self.body, state = as_called((body, state), arrays=written_later is not None)
+        self.steady = as_called(self.body, arrays=False) is self.body
         self.sources = generators(body, state)
         self.snapshots = {0: Snapshot(state, states(self.sources))}
         self.samples: dict[int, Any] = {}
@@ -116,16 +119,23 @@ class Steps:
         if end > start and bars[1] is not None:
             call = Call(self.wanted, self.outside, self.body, (start, first.state), {}, first.before)
             call.samples = self.samples.get(end)
+            call.steady = self._is_steady(first.state)
             body_bar, _, bars[1] = call.pullback(bars[1])
             bars[0] = accumulate(bars[0], body_bar)
 
     def _advanced(self, start: int, end: int, first: Snapshot) -> Snapshot:
         """The state before the step `end`, from that before `start`."""
-        body, state = as_called((self.body, first.state), arrays=False)
+        body, state = self.body, first.state
+        if not self._is_steady(state):
+            body, state = as_called((body, state), arrays=False)
         with replayed(first.before) if first.before else NOTHING, differentiating():
             for i in range(start, end):
                 state = body(i, state)
             return Snapshot(state, states(self.sources))
+
+    def _is_steady(self, state: Any) -> bool:
+        """Whether a step can change nothing of what it is given but the numbers in an array."""
+        return self.steady and type(state) is np.ndarray
 
 
 def _first_kept(n: int, kept: int) -> list[int]:
