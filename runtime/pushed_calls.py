@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime.errors import UnsupportedSyntaxError
+from adcompiler.runtime.pushing import zero_factory
 
 _find: Callable[..., Any]
 
@@ -38,6 +39,20 @@ def push_spread(f: Any, items: Any, dots: Any) -> tuple[Any, Any]:
     return push(f, tuple(items), tuple(dots))
 
 
+def keyed(pairs: Any, dots: Any) -> Any:
+    """The tangents of pairs of a key and a value, or of a dict, as what a dict of tangents is made of."""
+    if isinstance(pairs, dict):
+        return dots
+    return [(pair[0], dot[1]) for pair, dot in zip(pairs, dots, strict=True)]
+
+
+def factory_dot(factory: Any, dot: Any) -> Any:
+    """What makes the tangents of the values that the factory of a `defaultdict` makes; `dot` is the factory's own."""
+    if dot is None or factory is None or isinstance(factory, type):
+        return zero_factory(factory)
+    return lambda: push(factory, (), (), None, dot)[1]
+
+
 def sort_dot(dots: list[Any], values: list[Any], key: Any = None, reverse: Any = False) -> None:
     """Bring tangents into the order that `values.sort(...)` will give."""
     marks = list(values) if key is None else list(map(key, values))
@@ -64,4 +79,14 @@ def unsupported(what: str) -> UnsupportedSyntaxError:
     return UnsupportedSyntaxError(f"{what} in forward mode\nCall a plain function instead.")
 
 
-__all__ = ["connect", "pop_item_dot", "push", "push_method", "push_spread", "remove_dot", "sort_dot"]
+__all__ = [
+    "connect",
+    "factory_dot",
+    "keyed",
+    "pop_item_dot",
+    "push",
+    "push_method",
+    "push_spread",
+    "remove_dot",
+    "sort_dot",
+]

@@ -90,7 +90,7 @@ def _zeros(value: Any, forms: Any, seen: dict[int, Any]) -> Any:  # noqa: C901  
         return made_list(items) if isinstance(value, list) else collections.deque(items, value.maxlen)
     if isinstance(value, dict):
         factory = getattr(value, "default_factory", None)
-        made = made_dict if factory is None else functools.partial(collections.defaultdict, _zero_factory(factory))
+        made = made_dict if factory is None else functools.partial(collections.defaultdict, zero_factory(factory))
         copy = seen[id(value)] = made()
         dict.update(copy, {k: _zeros(v, forms, seen) for k, v in value.items()})
         return copy
@@ -109,15 +109,11 @@ def _zeros(value: Any, forms: Any, seen: dict[int, Any]) -> Any:  # noqa: C901  
     return None
 
 
-def _zero_factory(factory: Any) -> Any:
-    """What makes the tangents of the values that `factory` makes."""
-    return (
-        float
-        if factory in (float, int, complex)
-        else factory
-        if factory in (list, dict)
-        else lambda: new_zeros(factory())
-    )
+def zero_factory(factory: Any) -> Any:
+    """What makes the tangents of the values that the factory of a `defaultdict` makes, which move with nothing."""
+    if factory is None or factory in (list, dict):
+        return factory
+    return float if factory in (float, int, complex) else lambda: new_zeros(factory())
 
 
 def zero_array(value: Any) -> Any:
@@ -294,4 +290,4 @@ def into(held: Any, new: Any) -> Any:
     return new
 
 
-__all__ = ["completed", "into", "new_zeros", "own", "returned", "spread", "zero_array", "zeros_of"]
+__all__ = ["completed", "into", "new_zeros", "own", "returned", "spread", "zero_array", "zero_factory", "zeros_of"]
