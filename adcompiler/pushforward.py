@@ -40,11 +40,12 @@ from adcompiler.callees import (
 )
 from adcompiler.definite import definite
 from adcompiler.gathers import gathered
-from adcompiler.lattice import Foreign, can_be_active, numeric
+from adcompiler.lattice import Foreign, Unknown, can_be_active, numeric
 from adcompiler.pushed import Pushed
 from adcompiler.pushstate import Code
 from adcompiler.pushwrites import PushWrites
 from adcompiler.runtime.places import new_object
+from adcompiler.runtime.pushing import zeros_over
 from adcompiler.spec import Spec
 from adcompiler.whiles import with_tests_inside
 
@@ -148,7 +149,7 @@ class Pushforward(PushWrites):
         value = stmt.value
         if isinstance(value, ir.Apply) and isinstance(value.callee, Build):
             zero = self.display(value)
-        elif isinstance(value, ir.Apply) and _makes_object(value.spelled):
+        elif isinstance(value, ir.Apply) and _makes_object(value):
             zero = ir.DictOf(())
         else:
             zero = self.zero(ir.Name(stmt.target), stmt.kind, new=self.is_new(value))
@@ -187,9 +188,9 @@ class Pushforward(PushWrites):
 
     def dotted_target(self, target: Any) -> Any:
         """A target with the names of tangents."""
-        if isinstance(target, ir.Targets):
+        if isinstance(target, ir.Targets) and any(n in self.dots for n in target.names()):
             return replace(target, items=tuple(map(self.dotted_target, target.items)))
-        return self.dots.get(target) or self.names.fresh("d")
+        return (isinstance(target, str) and self.dots.get(target)) or self.names.fresh("d")
 
     def stmt_Do(self, stmt: ir.Do) -> Code:
         value = stmt.value
@@ -260,15 +261,20 @@ class Pushforward(PushWrites):
                 return ir.Call(ir.Static(zip, "zip"), (_NOTHING, self.run_over(part)))
             case Backwards(part):
                 return ir.Call(ir.Static(reversed, "reversed"), (self.run_over(part),))
-            case Over(source, kind, _):
-                return self.tangent_of(source, kind)
+            case Over(source, kind, item):
+                tangent = self.tangent_of(source, kind)
+                still = tangent == ir.Const(None) or not (can_be_active(item) or numeric(item) is not None)
+                if still or not isinstance(tangent, ir.Call) or not isinstance(kind, Unknown):
+                    return _NOTHING if still else tangent
+                return ir.Call(ir.Static(zeros_over, "zeros_over"), (source,))
             case Counting() | Keys():
                 return _NOTHING
         raise self.unsupported("a loop over this value", "Loop over a list or an array.")
 
 
-def _makes_object(spelled: ir.Expr) -> bool:
+def _makes_object(value: ir.Apply) -> bool:
     """Whether an expression makes an object, before its `__init__`."""
+    spelled = value.spelled
     return isinstance(spelled, ir.Call) and isinstance(spelled.func, ir.Static) and spelled.func.value is new_object
 
 

@@ -274,6 +274,11 @@ def _check_tangible(value: Any, seen: frozenset[int] = frozenset()) -> None:
             raise _intangible(value)
 
 
+def is_transform(f: Any) -> bool:
+    """Whether a function is written in Python and has a rule of adcompiler's own, as those that differentiate have."""
+    return isinstance(f, types.FunctionType) and any(rule.builtin for rule in _lookup(f, ()))
+
+
 def _is_declared(function: Any) -> bool:
     """Whether it is said of a function, or of all that are called as it is, what its derivative is."""
     called = member(type(function), "__call__")

@@ -9,29 +9,38 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime.errors import UnsupportedSyntaxError
-from adcompiler.runtime.pushing import zero_factory
+from adcompiler.runtime.pushing import zero_factory, zeros_of
 
 _find: Callable[..., Any]
+_as_code: Callable[..., Any]
 
 
-def connect(find: Callable[..., Any]) -> None:
-    """Give the compiler's part: of what `find(f, args, dots, named, own)` gives, `run(*operands)` is the pair."""
-    global _find
-    _find = find
+def connect(find: Callable[..., Any], as_code: Callable[..., Any]) -> None:
+    """Give the compiler's part: of what `find(f, args, dots, named, own)` gives, `run(*operands)` is the pair.
+
+    `as_code` says what a call of a function here is as plain code, and takes cotangents of its inputs to the call's.
+    """
+    global _find, _as_code
+    _find, _as_code = find, as_code
+
+
+def as_code(function: Any, args: Any, kwargs: Any) -> Any:
+    """`(pair, inputs, back)` of a call of `push` or `push_method`."""
+    return _as_code(function, args, kwargs)
 
 
 def push(f: Any, args: Any, dots: Any, named: Any = None, own: Any = None) -> tuple[Any, Any]:
     """`(f(*args, **named), its tangent)`; `dots` are of the arguments, then of the keywords, `own` of `f`."""
     found = _find(f, args, dots, named or {}, own)
     y, y_dot = found.run(*found.operands)
-    return y, y_dot
+    return y, zeros_of(y) if y_dot is None else y_dot
 
 
 def push_method(obj: Any, name: str, obj_dot: Any, args: Any, dots: Any, named: Any = None) -> tuple[Any, Any]:
     """`obj.name(*args)` and its tangent."""
     found = _find(name, (obj, *args), (obj_dot, *dots), named or {}, None)
     y, y_dot = found.run(*found.operands)
-    return y, y_dot
+    return y, zeros_of(y) if y_dot is None else y_dot
 
 
 def push_spread(f: Any, items: Any, dots: Any) -> tuple[Any, Any]:
@@ -80,6 +89,7 @@ def unsupported(what: str) -> UnsupportedSyntaxError:
 
 
 __all__ = [
+    "as_code",
     "connect",
     "factory_dot",
     "keyed",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
 import types
 from typing import Any, NoReturn
 
@@ -107,6 +108,14 @@ def _zeros(value: Any, forms: Any, seen: dict[int, Any]) -> Any:  # noqa: C901  
         dict.update(copy, {n: _zeros(v, forms, seen) for n, v in fields(value).items()})
         return copy
     return None
+
+
+def zeros_over(source: Any) -> Any:
+    """The tangents of the items that a loop runs over, which move with nothing; an iterator is not used up."""
+    if isinstance(source, type({}.items()) | type({}.values())):
+        return list(map(zeros_of, source))
+    zeros = zeros_of(source)
+    return itertools.repeat(0.0) if zeros is None else zeros
 
 
 def zero_factory(factory: Any) -> Any:
@@ -290,4 +299,15 @@ def into(held: Any, new: Any) -> Any:
     return new
 
 
-__all__ = ["completed", "into", "new_zeros", "own", "returned", "spread", "zero_array", "zero_factory", "zeros_of"]
+__all__ = [
+    "completed",
+    "into",
+    "new_zeros",
+    "own",
+    "returned",
+    "spread",
+    "zero_array",
+    "zero_factory",
+    "zeros_of",
+    "zeros_over",
+]
