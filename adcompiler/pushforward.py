@@ -27,6 +27,7 @@ from adcompiler.callees import (
     Build,
     Counting,
     Enumerated,
+    InertCall,
     Into,
     Keys,
     Over,
@@ -40,12 +41,12 @@ from adcompiler.callees import (
 )
 from adcompiler.definite import definite
 from adcompiler.gathers import gathered
-from adcompiler.lattice import Foreign, Unknown, can_be_active, numeric
+from adcompiler.lattice import Array, Foreign, IntArray, Unknown, can_be_active, numeric
 from adcompiler.pushed import Pushed
 from adcompiler.pushstate import Code
 from adcompiler.pushwrites import PushWrites
 from adcompiler.runtime.places import new_object
-from adcompiler.runtime.pushing import zeros_over
+from adcompiler.runtime.pushing import into, zeros_over
 from adcompiler.spec import Spec
 from adcompiler.whiles import with_tests_inside
 
@@ -146,7 +147,9 @@ class Pushforward(PushWrites):
         """An assignment of what moves with nothing."""
         if stmt.target not in self.dots:
             return [stmt]
-        value = stmt.value
+        value, dot = stmt.value, ir.Name(self.dots[stmt.target])
+        if in_place(stmt) and stmt.target in self.active:  # the memory stays what it is
+            return [stmt, ir.Assign(dot.id, ir.Call(ir.Static(into, "into"), (dot, ir.Const(0.0))), stmt.origin)]
         if isinstance(value, ir.Apply) and isinstance(value.callee, Build):
             zero = self.display(value)
         elif isinstance(value, ir.Apply) and _makes_object(value):
@@ -163,6 +166,8 @@ class Pushforward(PushWrites):
         callee = value.callee
         if isinstance(callee, RuleCall):
             return callee.rule.result == "fresh"
+        if isinstance(callee, InertCall) and isinstance(value.spelled, ir.Op):
+            return isinstance(numeric(value.kind), Array | IntArray)
         if value.kinds and isinstance(value.kinds[0], Foreign):
             return True  # what a generator of random numbers gives
         declared = getattr(callee, "declared", None) is not None and not getattr(callee, "passes", True)

@@ -41,15 +41,18 @@ def new_zeros(value: Any) -> Any:
     return _zeros(value, _PLAIN, {})
 
 
+FROZEN = (
+    "a container or array that comes from outside is written into, in forward mode\n"
+    "Who else has it would not see the derivative of what is put there.\n"
+    "Make it here, or pass it as an argument with a tangent."
+)
+
+
 class FrozenList(list[Any]):
     """A list of zeros that nothing may be put into."""
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise MutationError(
-            "a container that comes from outside is written into, in forward mode\n"
-            "Who else has it would not see the derivative of what is put there.\n"
-            "Make the container here, or pass it as an argument."
-        )
+        raise MutationError(FROZEN)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return list, (list(self),)  # a copy is nobody else's
@@ -300,6 +303,7 @@ def into(held: Any, new: Any) -> Any:
 
 
 __all__ = [
+    "FROZEN",
     "completed",
     "into",
     "new_zeros",
