@@ -288,9 +288,21 @@ def _complete(dot: Any, value: Any) -> Any:
 # --- derivatives of such calls ----------------------------------------------------------------------------
 
 
+def _with_functions(f: Any, args: Any, dots: Any, own: Any) -> tuple[Any, Any]:
+    """Zeros for what a function has captured that moves with nothing in forward mode, but has a cotangent."""
+    if isinstance(f, str):
+        return dots, own
+    inner = unwrapped(f)
+    if inner in (recomputed, applied) and dots[0] is None:
+        return (zeros_of(args[0]), *dots[1:]), own
+    closure = isinstance(f, types.FunctionType) and f.__closure__ and not _special(f) and not lookup(f, ())
+    return dots, zeros_of(f) if own is None and closure else own
+
+
 @rrule(push)
 def push_rule(f: Any, args: Any, dots: Any, named: Any = None, own: Any = None, *, config: Any, needs: Any) -> Any:
     """The reverse of a call in forward mode: that of what computes the pair."""
+    dots, own = _with_functions(f, args, dots, own)
     found = find(f, args, dots, named or {}, own)
     if needs[3] and found.pair is not found.run and not all(map(is_constant, (named or {}).values())):
         raise no_second(f)
@@ -332,6 +344,7 @@ def as_code(function: Any, args: Any, kwargs: Any) -> Any:
     form, names = METHOD if function is push_method else PUSH, _PARAMETERS[function]
     by_name = {**dict(zip(names, args, strict=False)), **kwargs}
     f, operands, dots, named, own = form.unpack(tuple(by_name.get(n) for n in names))
+    dots, own = _with_functions(f, operands, dots, own)
     found = find(f, operands, dots, named or {}, own)
     if found.pair is None:
         raise no_second(f)
