@@ -51,6 +51,9 @@ class MarkResolver(StreamResolver):
             kind: Any = Instance(types.MethodType, ("__func__", "__self__"), (Known(target), kinds[0]))
             call = ir.Call(_BOUND, (ir.Static(target, target.__name__), *expr.args))
             return self.apply(call, Make(("__self__",)), expr.args, kinds, kind)
+        if function is bound and len(expr.args) == 2 and isinstance(kinds[0], Known):  # the text of a derivative
+            kind = Instance(types.MethodType, ("__func__", "__self__"), (kinds[0], kinds[1]))
+            return self.apply(expr, Make(("__self__",)), expr.args[1:], kinds[1:], kind)
         if function is is_differentiating and not expr.args:
             return ir.Const(True), Known(True)
         if function is showgrad and len(expr.args) == 1 and not isinstance(expr.args[0], ir.Star):

@@ -254,6 +254,11 @@ def _plain_attribute(obj: Any, name: str, computed: Any) -> Resolved:
     return inner.given(_same, _without_function(inner))
 
 
+def is_transform(f: Any) -> bool:
+    """Whether a function is written in Python and has a rule of adcompiler's own, as those that differentiate have."""
+    return isinstance(f, types.FunctionType) and any(rule.builtin for rule in _lookup(f, ()))
+
+
 def _by_key(  # noqa: C901  one case per operation
     key: Any, wanted: tuple[bool, ...], args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> Resolved:
