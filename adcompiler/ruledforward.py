@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import inspect
+from dataclasses import replace
 from typing import Any
 
 from adcompiler.errors import NoRuleError
 from adcompiler.forward_call import forward_call
-from adcompiler.found import Found, both, once, same
+from adcompiler.found import Found, both, filled, once, same
 from adcompiler.rules.forward import forward_rule, forward_rules, forward_signature
 from adcompiler.rules.registry import key_name
 from adcompiler.runtime.pushed_rules import by_forward_rule, by_partials, by_pullback, linearly, multilinearly
@@ -18,9 +19,38 @@ from adcompiler.transpose import forward_by_transposition, transposed
 
 def of_rule(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> Found:
     """The call of a function with rules."""
+    count, names = len(args), list(named)
     if named:
         args, dots, named = by_position(f, rules, args, dots, named)
-    return Found(by_rule, (f, rules, args, dots, named), *as_code(f, rules, args, dots, named))
+    found = Found(by_rule, (f, rules, args, dots, named), *as_code(f, rules, args, dots, named))
+    return _by_name(found, count, names, len(args), _taken_by(f, rules)) if names else found
+
+
+def _taken_by(f: Any, rules: Any) -> list[str]:
+    signature = rules[0].signature if rules else forward_signature(forward_rules(f)[0])
+    return list(signature.parameters)
+
+
+def _by_name(found: Found, count: int, names: list[str], places: int, parameters: list[str]) -> Found:
+    """What is found for a call with keywords, of which some have become positional: in the order of the call."""
+    new = [*range(count), *(names.index(p) + count if p in names else None for p in parameters[count:places])]
+    left = [i + count for i, n in enumerate(names) if i + count not in new]
+    order = [*new, *left]
+
+    def back(bars: Any) -> tuple[Any, Any]:
+        out: list[list[Any]] = []
+        for each in found.back(bars):
+            by_place = dict(zip(order, filled(each, len(order)), strict=True))
+            out.append([by_place.get(i) for i in range(count + len(names))])
+        return out[0], out[1]
+
+    def moved(dots: Any) -> tuple[Any, ...]:
+        return tuple(None if i is None else dots[i] for i in order)
+
+    def given(of_args: Any, of_dots: Any) -> Any:
+        return found.given(moved(of_args)[:places], moved(of_dots)[: len(found.inputs[1])])
+
+    return replace(found, back=back, given=given) if found.pair is not None else found
 
 
 def by_rule(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any, Any]:
@@ -80,7 +110,7 @@ def as_code(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any, 
     names, several = _positions(rule.signature, len(args)) if rule is not None else ([], None)
     given = {names[i] for i in active}
     whole = same, both
-    if explicit is not None and len(dots) == len(args):
+    if explicit is not None and len(dots) == len(args) and not _declines(explicit, args, dots, named):
         several, wanted = None, len(forward_signature(explicit).parameters)
         if any(p.kind is p.VAR_POSITIONAL for p in forward_signature(explicit).parameters.values()):
             several = _positions(forward_signature(explicit), len(args))[1]
@@ -100,6 +130,16 @@ def as_code(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any, 
         return None, ()
     places = several, len(rule.signature.parameters)
     return once(by_pullback, rule.function, named, transposed, places), (args, dots), *whole
+
+
+def _declines(explicit: Any, args: Any, dots: Any, named: Any) -> bool:
+    """Whether a forward rule that may leave a call to others does so."""
+    if "NotImplemented" not in explicit.__code__.co_names:
+        return False
+    signature = forward_signature(explicit)
+    marks = signature.bind_partial(*dots).arguments
+    tangents = tuple(marks.get(n, () if p.kind is p.VAR_POSITIONAL else None) for n, p in signature.parameters.items())
+    return explicit(tangents, *args, **named) is NotImplemented
 
 
 def _positions(signature: inspect.Signature, count: int) -> tuple[list[str], int | None]:
