@@ -22,11 +22,12 @@ from adcompiler.errors import (
     refuse,
 )
 from adcompiler.kept import Kept, plan_of, remembered
-from adcompiler.lattice import Inert, Observed, Unknown, can_be_active, is_scalar
+from adcompiler.lattice import Closure, Inert, Observed, Unknown, can_be_active, is_scalar
 from adcompiler.pipeline import Compiled
 from adcompiler.program import signature_of
 from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.bars import Bars, Tracked
+from adcompiler.runtime.domain import is_part_of_rule
 from adcompiler.runtime.held import hold, hold_arrays
 from adcompiler.runtime.project import detach, materialize, project
 from adcompiler.runtime.release import current, current_stream, using
@@ -216,7 +217,8 @@ def call_finisher(again: bool, bound: dict[str, Any], count: int, strict: bool, 
     """The value and a pullback with one cotangent per argument; `bound` has their positions, parameter by parameter."""
     active, backward, plan = compiled.pair.active, compiled.alone[1], plan_of(compiled)
     _check_reads(compiled, strict)
-    unseen = compiled.pair.table and compiled.program.escaped and not again
+    known = again or is_part_of_rule(compiled.request.function)  # these write into nothing that they are given
+    unseen = compiled.pair.table and compiled.program.escaped and not known
     if alias(compiled.spec).sure_writes or unseen:
         raise refuse(
             MutationError,
@@ -237,7 +239,9 @@ def call_finisher(again: bool, bound: dict[str, Any], count: int, strict: bool, 
 def _check_reads(compiled: Compiled, strict: bool) -> None:
     """Raise if a function reads arrays from outside, where its caller writes into such."""
     for guard in compiled.program.guards.values() if strict else ():
-        if guard.path[0].form in ("global", "cell") and can_be_active(guard.kind) and not is_scalar(guard.kind):
+        # What a closure has captured has guards of its own.
+        read = guard.path[0].form in ("global", "cell") and not isinstance(guard.kind, Closure)
+        if read and can_be_active(guard.kind) and not is_scalar(guard.kind):
             raise refuse(
                 MutationError,
                 *_reader(compiled.request.function),

@@ -15,6 +15,7 @@ from adcompiler.overlap import overlap_check
 from adcompiler.pipeline import LOCK, Request, compiling, until_settled
 from adcompiler.program import Program
 from adcompiler.pushforward import pushforward_of
+from adcompiler.runtime.domain import is_part_of_rule
 from adcompiler.runtime.release import OFF
 from adcompiler.spec import Spec
 from adcompiler.variants import Variants
@@ -80,6 +81,7 @@ def _found(compiled: Any) -> Finish:
     )
     compiled.forward.__adcompiler_writes__ = bool(alias(compiled.spec).sure_writes)
     compiled.forward.__adcompiler_overlap__ = overlap_check(compiled)
+    compiled.forward.__adcompiler_rule__ = is_part_of_rule(compiled.request.function)
     compiled.forward.__adcompiler_derivative__ = compiled.derivative
     bound = {"jvp": compiled.forward, "active": active}
     return Finish(None, ("$found = $jvp, ({names},), $active", "return $found"), bound)

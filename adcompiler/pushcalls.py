@@ -38,13 +38,13 @@ from adcompiler.runtime.checkpoints import recomputed
 from adcompiler.runtime.domain import array_member, unwrapped
 from adcompiler.runtime.members import has_plain_fields, member
 from adcompiler.runtime.pushed_calls import push, push_method, unsupported
-from adcompiler.runtime.pushed_rules import by_attribute, looped, plainly
+from adcompiler.runtime.pushed_rules import by_attribute, by_plain_attribute, looped, plainly
 from adcompiler.runtime.pushing import into, zeros_of
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.revolve import checkpoint_loop
 from adcompiler.runtime.tangents import Tangent
 from adcompiler.runtime.transformed import Holder
-from adcompiler.runtime.walk import is_array, is_constant
+from adcompiler.runtime.walk import entries, is_array, is_constant
 
 _IN_PLACE = {
     getattr(operator, f"i{name}"): getattr(operator, name)
@@ -172,13 +172,20 @@ def _converted(f: Any, value: Any, dot: Any) -> tuple[Any, Any]:
     return f(value), f(dot)
 
 
+def _of_first(of_args: Any, of_dots: Any) -> tuple[Any, Any]:
+    """As `both`, of the first argument alone."""
+    return tuple(of_args[:1]), tuple(of_dots[:1])
+
+
 def _attribute(obj: Any, name: str, dot: Any) -> Found:
     """An attribute of what is known at run time only."""
     if is_array(obj):
         key = array_member(name)
-        return Found(
-            by_rule, (key, lookup(key), (obj,), (dot,), {}), once(by_attribute, name), ((obj,), (dot,)), same, both
-        )
+        if not lookup(key) and not callable(key):
+            plain = once(by_plain_attribute, name)
+            return Found(_plain, (getattr, (obj, name), {}), plain, ((obj,), (dot,)), same, _of_first)
+        operands = key, lookup(key), (obj,), (dot,), {}
+        return Found(by_rule, operands, once(by_attribute, name), ((obj,), (dot,)), same, _of_first)
     found = member(type(obj), name)
     if isinstance(found, property) and not (isinstance(dot, dict) and name in dot):
         return find(found.fget, (obj,), (dot,), {}, None)
@@ -275,23 +282,34 @@ def _complete(dot: Any, value: Any) -> Any:
 
 
 @rrule(push)
-def push_rule(f: Any, args: Any, dots: Any, named: Any = None, own: Any = None, *, config: Any, needs: Any) -> Any:
+def push_rule(
+    f: Any, args: Any, dots: Any, named: Any = None, own: Any = None, *, config: Any, needs: Any, written_later: Any
+) -> Any:
     """The reverse of a call in forward mode: that of what computes the pair."""
     found = find(f, args, dots, named or {}, own)
-    if needs[3] and found.pair is not found.run and not all(map(is_constant, (named or {}).values())):
+    if needs[3] and found.pair is not found.run and not _is_still(named or {}):
         raise no_second(f)
-    return _reversed(found, f, len(args), tuple(named or ()), own, config)
+    return _reversed(found, f, len(args), tuple(named or ()), config, written_later)
 
 
 @rrule(push_method)
 def push_method_rule(
-    obj: Any, name: str, obj_dot: Any, args: Any, dots: Any, named: Any = None, *, config: Any, needs: Any
+    obj: Any,
+    name: str,
+    obj_dot: Any,
+    args: Any,
+    dots: Any,
+    named: Any = None,
+    *,
+    config: Any,
+    needs: Any,
+    written_later: Any,
 ) -> Any:
     """The same of a method."""
     found = find(name, (obj, *args), (obj_dot, *dots), named or {}, None)
-    if needs[5] and found.pair is not found.run and not all(map(is_constant, (named or {}).values())):
+    if needs[5] and found.pair is not found.run and not _is_still(named or {}):
         raise no_second(name)
-    value, back = _reversed(found, None, len(args) + 1, tuple(named or ()), None, config)
+    value, back = _reversed(found, None, len(args) + 1, tuple(named or ()), config, written_later)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         _, bars, dot_bars, named_bar, _ = back(y_bar)
@@ -300,11 +318,20 @@ def push_method_rule(
     return value, pullback
 
 
-def _reversed(found: Found, f: Any, count: int, named: tuple[str, ...], own: Any, config: Any) -> Any:
+def _is_still(value: Any) -> bool:
+    """Whether nothing in a value has a derivative."""
+    children = None if is_constant(value) else entries(value)
+    return is_constant(value) if children is None else all(map(_is_still, children.values()))
+
+
+def _reversed(found: Found, f: Any, count: int, named: tuple[str, ...], config: Any, written_later: Any) -> Any:
     """The pair of value and tangent, and its pullback; there are `count` arguments and `named` keywords."""
     if found.pair is None:
         raise no_second(f)
-    value, back = config.rrule_via_ad(found.pair, *found.inputs)
+    if written_later is None:
+        value, back = config.rrule_via_ad(found.pair, *found.inputs)
+    else:
+        value, back = config.vjp_apart(written_later == "outside", found.pair, *found.inputs)
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         _, *inputs = back(tuple(y_bar))

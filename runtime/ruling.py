@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime.apart import run_apart
 from adcompiler.runtime.errors import DifferentiationError
 from adcompiler.runtime.shapes import real
 from adcompiler.runtime.tangents import NotImplementedTangent, Tangent, Thunk, unthunk
@@ -43,6 +44,19 @@ class Config:
     ) -> tuple[Any, Callable[[Any], Any]]:
         """As `rrule_via_ad`, where only some cotangents are `wanted`; the others are None."""
         return self.prepared(wanted, f, *args, **kwargs)(*args, **kwargs)
+
+    def vjp_apart(self, outside: bool, f: Callable[..., Any], /, *args: Any) -> tuple[Any, Callable[[Any], Any]]:
+        """As `rrule_via_ad`, where arguments and value may be written into before the pullback runs.
+
+        `outside`: and arrays from outside, too, which `f` must not read.
+        """
+        on = tuple(not is_constant(v) for v in (f, *args))
+        found = self.resolve(on, f, *args)
+        if outside and found.strict is not None:
+            y, saved = found.strict(*args)
+        else:
+            y, saved = run_apart(found, (True,) * len(args), True, *args)
+        return y, lambda y_bar: tuple(map(unthunk, found.backward(saved, y_bar)))
 
     def prepared(
         self, wanted: tuple[bool, ...], f: Callable[..., Any], /, *args: Any, **kwargs: Any
