@@ -7,6 +7,8 @@
 # make bench-memory  what the pullback of a stencil written in place keeps, beside one written by hand
 # make bench-release  how much memory the gradient of a network needs at most, on the double of a device and on NumPy
 #                 (ON=cupy: on the real CuPy in host memory, after make test-cupy; ON=gpu: on a GPU)
+# make bench-orders  how long derivatives of derivatives take; beside autograd, JAX and PyTorch where the environment has
+#                 them (VENV=...)
 # make lint    check style and types
 # make format  lay out the code
 # make clean   remove what the others made
@@ -21,7 +23,7 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.installed
 FARM := build/types
 
-.PHONY: demo test test-cupy bench-rules bench-memory bench-release lint format clean
+.PHONY: demo test test-cupy bench-rules bench-memory bench-release bench-orders lint format clean
 .DEFAULT_GOAL := test
 
 demo: $(READY)
@@ -42,6 +44,9 @@ bench-memory: $(READY)
 
 bench-release: $(READY)
 	$(BIN)/python benchmarks/release.py $(ON)
+
+bench-orders: $(READY)
+	$(BIN)/python benchmarks/orders.py
 
 # mypy does not know that rules/ and runtime/ are inside the package: it is shown a folder of links where they are.
 lint: $(READY)

@@ -33,7 +33,7 @@ from adcompiler.callees import (
     WriteCall,
     writes_array,
 )
-from adcompiler.errors import UnsupportedSyntaxError, refuse
+from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
 from adcompiler.hot import HotMemory, memory_of
 from adcompiler.late import refuse_lost
 from adcompiler.lattice import Observed, Stream, can_be_active
@@ -42,6 +42,7 @@ from adcompiler.quiet import is_quiet
 from adcompiler.runtime.writes import WRITES
 from adcompiler.spec import Spec
 from adcompiler.unfollowed import Active, Rounds
+from adcompiler.writing import may_store, writes
 
 
 class ActiveValues(HotMemory):
@@ -50,6 +51,7 @@ class ActiveValues(HotMemory):
     def __init__(self, spec: Spec, mask: tuple[bool, ...], rounds: Rounds, memory: Memory = PLAIN) -> None:
         super().__init__(spec, mask, rounds, memory)
         self.generators: dict[int, Any] = {}
+        self.stopping = 0  # how many `with stop_gradient()` are around
 
     def value(self, value: ir.Expr, active: Active, stmt: Any) -> bool:
         """Whether the value of an expression is active."""
@@ -91,6 +93,14 @@ class ActiveValues(HotMemory):
     def applied(self, value: ir.Apply, on: tuple[bool, ...], active: Active, stmt: Any) -> bool:  # noqa: C901
         if not isinstance(value.callee, Missing):
             refuse_lost(value, on, stmt)
+        if self.stopping and (may_store(value.callee) or writes(value.callee)):
+            raise refuse(
+                MutationError,
+                "a call that may write into its arguments, inside `with stop_gradient()`",
+                stmt.origin,
+                "What it writes is not known to be constant.",
+                "Pass stop_gradient(x), or x.copy() made in the block, or call it outside.",
+            )
         match value.callee:
             case Missing(error):
                 raise error

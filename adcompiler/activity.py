@@ -271,7 +271,10 @@ class _Analysis(ActiveValues):
         """A `with`: control may go on behind it from anywhere in its body, if it swallows exceptions."""
         if self.value(stmt.item, active, stmt):
             raise self.unsupported_context(stmt)
+        stops = isinstance(stmt.item, ir.Apply) and getattr(stmt.item.callee, "why", "") == "stop_gradient"
+        self.stopping += stops
         end, caught = self.protected(stmt.body, active - {stmt.target} if stmt.target else active)
+        self.stopping -= stops
         return self.join(end, caught) if stmt.swallows else end
 
     @staticmethod
@@ -338,12 +341,20 @@ class _Analysis(ActiveValues):
             if after is None:
                 return None, None
             back = self.block(stmt.body, after)
-            return back, self.block(stmt.orelse, after)
+            return back, self.outside(stmt.orelse, after)
         names = frozenset(ir.target_names(stmt.target))
         plan = stmt.iterable.callee.plan if isinstance(stmt.iterable, ir.Apply) else None
         self.refuse_unknown_iteration(stmt, plan, head)
         inside = (head - names) | self.targets(stmt.target, plan, head)
-        return self.block(stmt.body, inside), self.block(stmt.orelse, head)
+        return self.block(stmt.body, inside), self.outside(stmt.orelse, head)
+
+    def outside(self, orelse: ir.Block, active: Active) -> Active | None:
+        """The `else` of a loop, which is no part of it: `break` and `continue` there are those of the loop around."""
+        own = self.breaks.pop(), self.continues.pop()
+        end = self.block(orelse, active)
+        self.breaks.append(own[0])
+        self.continues.append(own[1])
+        return end
 
     def refuse_unknown_iteration(self, stmt: Any, plan: Any, active: Active) -> None:
         for over in parts(plan):

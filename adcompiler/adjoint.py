@@ -217,8 +217,16 @@ class Adjoint(Protected):
         return [*before, replace(stmt, body=tuple(body), orelse=tuple(orelse))], [reverse], joined
 
     def exit_test(self, body: ir.Block, region: Region) -> ir.Expr | None:
-        """A test of the exit marker that says whether a branch was taken, if the branch always leaves."""
-        if region.marker is None or not ir.leaves(body) or any(isinstance(s, ir.Try) for s in ir.statements(body)):
+        """A test of the exit marker that says whether a branch was taken, if the branch always leaves.
+
+        What a `try` or `with` is around may be left through their end, where another exit is taken.
+        """
+        if (
+            region.marker is None
+            or self.around
+            or not ir.leaves(body)
+            or any(isinstance(s, ir.Try) for s in ir.statements(body))
+        ):
             return None
         numbers = [region.exits[id(s)] for s in exits_of(body, False) if id(s) in region.exits]
         if len(numbers) != 1:

@@ -151,7 +151,8 @@ def _chosen(names: list[str], wrt: Any) -> Iterator[str]:
 def header(name: str, spec: Spec, pair: Any, single_use: bool = False) -> str:
     """The first line of a text: of what it is."""
     source = spec.function.source
-    head = f"# {name} ({Path(source.file).name}:{source.first_line})"
+    above = source.file.startswith("<adcompiler ")
+    head = f"# {name} (of the text above)" if above else f"# {name} ({Path(source.file).name}:{source.first_line})"
     if pair is not None:
         head += f", derivative with respect to {_listed(pair.active)}"
         head += ", single use" if single_use else ""

@@ -43,6 +43,9 @@ def _jvp(f: Any, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[A
     by_name = {n: tuple(given[i] for i in p) if isinstance(p, tuple) else given[p] for n, p in bound.items()}
     wanted = frozenset(n for n, t in by_name.items() if _is_given(t)) - frozenset(options.get("nondiff", ()))
     pushed, arguments, active = find_jvp(function, wanted, args, {})
+    if pushed.__adcompiler_writes__:  # into what has no tangent, too, whose own one is then about what was written
+        wanted = frozenset(by_name) - frozenset(options.get("nondiff", ()))
+        pushed, arguments, active = find_jvp(function, wanted, args, {})
     values = dict(zip(inspect.signature(function, follow_wrapped=False).parameters, arguments, strict=True))
     seen: dict[int, Any] = {}
     for name in wanted - set(active):

@@ -56,7 +56,8 @@ def filled(bars: Any, count: int) -> list[Any]:
 
 
 def padded(dots: Any, count: int) -> tuple[Any, ...]:
-    return (None,) * count if dots is None else tuple(dots)
+    found = () if dots is None else tuple(dots)
+    return found + (None,) * (count - len(found))
 
 
 def once(make: Callable[..., Any], *args: Any) -> Any:

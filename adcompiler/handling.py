@@ -20,10 +20,12 @@ from adcompiler.calls import CallResolver
 from adcompiler.environment import Env, merge
 from adcompiler.errors import UnsupportedSyntaxError, refuse
 from adcompiler.lattice import Inert, Kind, Known, Unknown
+from adcompiler.runtime.marks import stop_gradient
 from adcompiler.spec import Spec
+from adcompiler.stopping import stopped
 
 # Context managers that let every exception pass and change no value.
-_TRANSPARENT = (np.errstate, np.printoptions, warnings.catch_warnings, contextlib.nullcontext, open)
+_TRANSPARENT = (np.errstate, np.printoptions, warnings.catch_warnings, contextlib.nullcontext, open, stop_gradient)
 
 
 class Handling(CallResolver):
@@ -107,11 +109,20 @@ class Handling(CallResolver):
             given = (*item.args, ir.Const(None))[0]  # type: ignore[attr-defined]
             bound = ir.Assign(stmt.target, given, stmt.origin)
             stmt = replace(stmt, target=None, body=(bound, *stmt.body))
+        if manager is stop_gradient:
+            stmt = replace(stmt, body=self.stopped(stmt.body))
         if stmt.target is not None:
             env = {**env, **self.noted({stmt.target: Unknown()})}
         body, end, caught = self.protected(stmt.body, env, id(stmt))
         after = merge([end, caught], (id(stmt), "end")) if stmt.swallows else end
         return (replace(stmt, body=body),), after
+
+    def stopped(self, body: ir.Block) -> ir.Block:
+        """The body of a `with stop_gradient()`."""
+        key = "stopped", *map(id, body)
+        if key not in self.spec.written_out:
+            self.spec.written_out[key] = stopped(body, self.spec.function.locals, self.spec.names)
+        return self.spec.written_out[key]
 
     def context(self, item: ir.Expr) -> tuple[ir.Expr, Any]:
         """A context manager, and what makes it if that is known; one with something active in it is refused."""
@@ -126,12 +137,16 @@ class Handling(CallResolver):
             "What it does with the value is not known.",
             advice,
         )
+        if made_by is stop_gradient and getattr(item, "args", None):
+            what, why = "with stop_gradient(...) of a value", "The block takes none: all that it computes is constant."
+            callee = self.missing(UnsupportedSyntaxError, what, why, "Write `with stop_gradient():`.")
         operands: tuple[ir.Expr, ...] = (item,)
         if isinstance(item, ir.Call):
             operands = (*item.args, *(v for _, v in item.kwargs))
             starred = any(isinstance(o, ir.Star) for o in operands)
-            if made_by in (contextlib.nullcontext, np.errstate, warnings.catch_warnings) and not starred:
-                callee = InertCall("a context manager")
+            plain = made_by in (contextlib.nullcontext, np.errstate, warnings.catch_warnings)
+            if (plain or (made_by is stop_gradient and not operands)) and not starred:
+                callee = InertCall("stop_gradient" if made_by is stop_gradient else "a context manager")
             else:
                 operands = (item.func, *operands)
         kinds = [self.value(o)[1] if ir.is_atom(o) else Unknown() for o in operands]

@@ -221,6 +221,13 @@ class Filler:
                 known = self.decide(test)
                 if known is not UNDECIDED:
                     return self.simplify(body if known else orelse)
+            case ir.Op("-", (a, ir.Const(int(n)))):  # the exponent of a power's derivative
+                a = self.simplify(a)
+                return (
+                    ir.Const(a.value - n)
+                    if isinstance(a, ir.Const) and type(a.value) is int
+                    else ir.Op("-", (a, ir.Const(n)))
+                )
         return ir.rebuild(expr, self.simplify)
 
     def _is_array(self, expr: ir.Expr) -> bool:

@@ -1,7 +1,7 @@
 """`jacobian` and `value_and_jacobian`: by rows, one call of a reusable pullback for each entry of the result.
 
     y, back = ...                                # one forward
-    for index in np.ndindex(y.shape):            # one backward for each entry
+    for index in np.ndindex(y.shape):            # one backward for each entry, or one for all: `together`
         J[index] = back(one at index)
 
 The rows go into one array for each leaf of the result and each leaf of an argument, of shape `y.shape + x.shape`.
@@ -26,6 +26,7 @@ from adcompiler.program import signature_of
 from adcompiler.ruled import ruled_call
 from adcompiler.runtime.project import detach, materialize, project
 from adcompiler.runtime.walk import entries, gradient_like
+from adcompiler.together import together
 from adcompiler.transforms import Kind, computed, transform
 from adcompiler.wanted import Argnums, Wanted
 
@@ -85,6 +86,7 @@ def _finisher(name: str, mode: str | None, names: Wanted, as_tuple: bool, compil
     wanted = wanted_of(names, compiled)
     check_found(compiled)
     signature = signature_of(function)
+    once = together(compiled.pair)
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
         arguments = at_entry(saved, arguments)
@@ -99,12 +101,16 @@ def _finisher(name: str, mode: str | None, names: Wanted, as_tuple: bool, compil
         def back(seed: Any) -> tuple[Any, ...]:
             return tuple(ct for ct, _ in wanted(backward(saved, seed) if active else nothing, arguments))
 
+        at_once = once.rows(value, primals, back)
+        if at_once is not None:
+            return _result(name, as_tuple, value, tuple(at_once))
         try:
             found = by_rows(function.__qualname__, value, primals, back)
         except TangentError as error:
             if error.origin is None:
                 locate(error, definition_of(function))
             raise
+        once.learn(value, primals, back, list(found))
         return _result(name, as_tuple, value, found)
 
     return Finish(finish)
@@ -151,24 +157,28 @@ def by_rows(name: str, value: Any, primals: tuple[Any, ...], back: Back) -> tupl
 def _blocks(leaf: Leaf, value: Any, primals: Any, inputs: Any, back: Back) -> list[dict[tuple[Any, ...], Any]]:
     """The derivative of one leaf of the result with respect to the leaves of each argument."""
     if np.ndim(leaf.value) == 0:
-        rows = _row(seed_of(leaf.value), leaf, value, primals, back)
+        seed = _seed(value, leaf.keys, seed_of(leaf.value))
+        rows = tuple(map(project, back(seed), primals))
         whole = detach(tuple(map(materialize, rows, primals)), (rows, primals, value))
         return [{at.keys: at.of(row) for at in found} for row, found in zip(whole, inputs, strict=True)]
+    size = np.size(leaf.value)
     out = [{at.keys: zeros(leaf.value, at.value) for at in found} for found in inputs]
-    for index in np.ndindex(np.shape(leaf.value)):
-        one = np.zeros_like(leaf.value)
-        one[index] = 1.0
-        rows = _row(one, leaf, value, primals, back)
-        for row, found, arrays in zip(rows, inputs, out, strict=True):
-            for at in found:
-                entry = at.of(row)
+    places = [
+        (primal, [(at, arrays[at.keys].reshape(size, *np.shape(at.value))) for at in found])
+        for primal, found, arrays in zip(primals, inputs, out, strict=True)
+    ]
+    one = np.zeros_like(leaf.value, order="C")
+    seed, ones = _seed(value, leaf.keys, one), one.reshape(-1)
+    for i in range(size):
+        ones[i] = 1.0
+        for ct, (primal, parts) in zip(back(seed), places, strict=True):
+            row = project(ct, primal)
+            for at, rows in parts:
+                entry = at.of(row) if at.keys else row
                 if entry is not None:
-                    arrays[at.keys][index] = entry
+                    rows[i] = entry
+        ones[i] = 0.0
     return out
-
-
-def _row(one: Any, leaf: Leaf, value: Any, primals: Any, back: Back) -> tuple[Any, ...]:
-    return tuple(map(project, back(_seed(value, leaf.keys, one)), primals))
 
 
 def _seed(value: Any, keys: tuple[Any, ...], one: Any) -> Any:

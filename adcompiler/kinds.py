@@ -318,7 +318,7 @@ class Inference(LoopPlans):
             forever = isinstance(kind, Known) and _is_decided(kind) and bool(kind.value)
             body, back = self.block(stmt.body, after)
             exhausted: Env | None = None if forever else after
-            orelse, end = self.block(stmt.orelse, exhausted) if exhausted is not None else ((), None)
+            orelse, end = self.outside(stmt.orelse, exhausted) if exhausted is not None else ((), None)
             return replace(stmt, head=head, test=test, body=body, orelse=orelse), back, end
 
         return self.loop(stmt, env, once)
@@ -333,10 +333,19 @@ class Inference(LoopPlans):
 
         def once(head_env: Env) -> tuple[ir.Stmt, Env | None, Env | None]:
             body, back = self.block(stmt.body, {**head_env, **self.noted(self.unpacked(stmt.target, item))})
-            orelse, end = self.block(stmt.orelse, head_env)
+            orelse, end = self.outside(stmt.orelse, head_env)
             return replace(stmt, iterable=iterable, body=body, orelse=orelse, kind=item), back, end
 
         return self.loop(stmt, env, once)
+
+    def outside(self, orelse: ir.Block, env: Env) -> tuple[ir.Block, Env | None]:
+        """The `else` of a loop, which is no part of it: `break` and `continue` there are those of the loop around."""
+        own = self.breaks.pop(), self.continues.pop()
+        try:
+            return self.block(orelse, env)
+        finally:
+            self.breaks.append(own[0])
+            self.continues.append(own[1])
 
     def written_out(self, stmt: ir.For) -> ir.Block | None:
         """The turns of a loop over a few functions and objects of different classes; None for all other loops."""

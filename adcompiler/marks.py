@@ -28,11 +28,11 @@ from adcompiler.resolve import Resolved
 from adcompiler.runtime.checkpoints import checkpoint, recomputed
 from adcompiler.runtime.custom import custom_pullback, with_pullback
 from adcompiler.runtime.hooks import OF_ARRAY, OF_FUNCTION, OF_PLACE, Hook, check_by_value
-from adcompiler.runtime.marks import Printed, hook, is_differentiating, showgrad, stop_gradient
+from adcompiler.runtime.marks import FUNCTIONS, Printed, hook, is_differentiating, showgrad, stop_gradient, stopped
 from adcompiler.runtime.wrapped import bound
 from adcompiler.streams import StreamResolver
 
-_TARGETS: dict[Any, Any] = {checkpoint: recomputed, custom_pullback: with_pullback}
+_TARGETS: dict[Any, Any] = {checkpoint: recomputed, custom_pullback: with_pullback, stop_gradient: stopped}
 _BOUND, _PRINTED = ir.Static(bound, "bound"), ir.Static(Printed, "Printed")
 _HOOK = ir.Static(Hook, "Hook")
 _CHECK = ir.Static(check_by_value, "check_by_value")
@@ -45,10 +45,15 @@ class MarkResolver(StreamResolver):
     def marked(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
         """A call of a function that means something to the compiler; None for all others."""
         target = _TARGETS.get(function) if isinstance(function, types.FunctionType) else None
+        if target is stopped and kinds and not _is_function(kinds[0]):
+            target = None
         if target is not None and len(expr.args) == 1 and not expr.kwargs and not isinstance(expr.args[0], ir.Star):
             kind: Any = Instance(types.MethodType, ("__func__", "__self__"), (Known(target), kinds[0]))
             call = ir.Call(_BOUND, (ir.Static(target, target.__name__), *expr.args))
             return self.apply(call, Make(("__self__",)), expr.args, kinds, kind)
+        if function is bound and len(expr.args) == 2 and isinstance(kinds[0], Known):  # the text of a derivative
+            kind = Instance(types.MethodType, ("__func__", "__self__"), (kinds[0], kinds[1]))
+            return self.apply(expr, Make(("__self__",)), expr.args[1:], kinds[1:], kind)
         if function is is_differentiating and not expr.args:
             return ir.Const(True), Known(True)
         if function is showgrad and len(expr.args) == 1 and not isinstance(expr.args[0], ir.Star):
@@ -56,6 +61,10 @@ class MarkResolver(StreamResolver):
             place = f"{os.path.basename(origin.file)}:{origin.line}"
             shown = self._made(ir.Call(_PRINTED, (ir.Const(_shown(origin)), ir.Const(place))))
             return self._hooked(ir.Call(ir.Static(hook, "hook"), (shown, *expr.args)), showgrad)
+        if function is stopped:
+            value = self._made(replace(expr, func=expr.args[0], args=expr.args[1:]))
+            expr, kinds = ir.Call(ir.Static(stop_gradient, "stop_gradient"), (value,)), self.kinds((value,))
+            function = stop_gradient
         if function is stop_gradient:
             operands, kind = self._operands(expr, expr.args), kinds[0] if kinds else Unknown()
             return self.apply(expr, InertCall("stop_gradient", "constant", passes=True), operands, kinds, kind)
@@ -76,6 +85,11 @@ class MarkResolver(StreamResolver):
         if isinstance(kind, Observed):
             kind = replace(kind, holder=None)  # what is loaded from it is of this use
         return self.apply(expr, Hooked(function), bound.values(), kinds, kind)
+
+
+def _is_function(kind: Any) -> bool:
+    method = isinstance(kind, Instance) and kind.cls is types.MethodType
+    return method or isinstance(kind, Closure) or (isinstance(kind, Known) and isinstance(kind.value, FUNCTIONS))
 
 
 def _shown(origin: Any) -> str:

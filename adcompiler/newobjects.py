@@ -31,6 +31,9 @@ class NewObjectResolver(ConstructResolver):
         """A call that makes an object, or None."""
         if function is types.SimpleNamespace and not expr.args and all(k for k, _ in expr.kwargs):
             return self._namespace(expr)
+        if function is places.new_object and len(kinds) == 1 and isinstance(kinds[0], Known):
+            self.program.need_places()
+            return self._empty(kinds[0].value)
         found = super()._constructed(expr, function, kinds)
         if found is not None or not isinstance(function, type) or not _is_made_plainly(function) or lookup(function):
             return found

@@ -51,6 +51,11 @@ class _Spelled(gast.NodeTransformer):  # type: ignore[misc]  # gast has no types
         return node if found is None else self.visit(copy.deepcopy(found))
 
 
+def _deleted(node: gast.AST) -> frozenset[str]:
+    targets = (t for d in gast.walk(node) if isinstance(d, gast.Delete) for t in d.targets)
+    return frozenset(t.id for t in targets if isinstance(t, gast.Name))
+
+
 class Normaliser:
     """Lowers expressions into the list of statements `out`; statements are added by `lower.Lowering`."""
 
@@ -62,6 +67,7 @@ class Normaliser:
         self.out: list[ir.Stmt] = []
         self.held_temps: set[str] = set()  # temporaries that stand in what is kept verbatim
         self.own: set[str] = set()  # the variables of the comprehensions around
+        self.deleted = _deleted(source.node)  # names that may be unbound where they are read
         self.deferred: dict[str, gast.AST] = {}  # iterators that have a name and are not consumed yet
 
     # --- helpers ----------------------------------------------------------------------------------------
@@ -187,8 +193,8 @@ class Normaliser:
             a = self.atom(node.value if star else node)
             later = nodes[i + 1 :]
             rebound = isinstance(a, ir.Name) and any(a.id in bindings(n) for n in later)
-            called = isinstance(a, ir.Global) and any(isinstance(d, gast.Call) for n in later for d in gast.walk(n))
-            if rebound or called:
+            early = isinstance(a, ir.Global) or (isinstance(a, ir.Name) and a.id in self.deleted)
+            if rebound or (early and any(isinstance(d, gast.Call) for n in later for d in gast.walk(n))):
                 a = self.temp(a, node)
             atoms.append(ir.Star(a) if star else a)
         return atoms

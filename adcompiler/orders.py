@@ -31,7 +31,9 @@ def dump_order(
     texts = [
         ForwardText(compiled).module([header(function.__name__, compiled.spec, compiled.pair), *assumed_notes(assumed)])
     ]
-    arguments = dict(signature_of(function).bind_partial(*args, **kwargs or {}).arguments) | assumed
+    bound = signature_of(function).bind_partial(*args, **kwargs or {})
+    bound.apply_defaults()
+    arguments = dict(bound.arguments) | assumed
     for _ in range(order - 1):
         active = compiled.pair.active
         given = [arguments[n] for n in compiled.spec.params]

@@ -16,7 +16,7 @@ from typing import Any
 import gast
 
 from adcompiler import ir
-from adcompiler.callees import InertCall, PlaceCall
+from adcompiler.callees import Dynamic, InertCall, PlaceCall
 from adcompiler.errors import UnsupportedSyntaxError
 from adcompiler.lattice import (
     Array,
@@ -40,10 +40,12 @@ from adcompiler.lattice import (
 )
 from adcompiler.parse import parse
 from adcompiler.resolve import Resolved, Resolver
+from adcompiler.rules.registry import lookup
 from adcompiler.runtime import changes, places
 from adcompiler.runtime.bars import Cell
 from adcompiler.runtime.held import is_place, is_place_class
 from adcompiler.runtime.moved import Operation
+from adcompiler.runtime.pushed_calls import push, push_method
 from adcompiler.spec import ANY
 
 _CONTAINERS = (list, dict, deque, defaultdict, OrderedDict)
@@ -59,6 +61,11 @@ def is_mutable(kind: Kind | None) -> bool:
         case Instance(cls):
             return is_place_class(cls)
     return False
+
+
+def holds_places(kind: Kind | None) -> bool:
+    """Whether a value is a list, dict or object, or a tuple that holds such."""
+    return any(map(holds_places, kind.items)) if isinstance(kind, TupleOf) else is_mutable(kind)
 
 
 class PlaceResolver(Resolver):
@@ -135,9 +142,29 @@ class PlaceResolver(Resolver):
         """A call that makes or changes a container, or makes the place of a variable; None if it is none of these."""
         if function is places.cell:
             return self.new_cell(expr, kinds)
+        if function in (push, push_method):
+            return self.pushed_call(expr, function, kinds)
         if function is operator.delitem:
             return self.deleted(expr, kinds)
         return self.constructed_container(expr, function, kinds) if function in _CONTAINERS else None
+
+    def pushed_call(self, expr: ir.Call, function: Any, kinds: list[Any]) -> Resolved | None:
+        """A call in forward mode: of what may write as a call that is found at run time; None where a rule will do."""
+        callee = kinds[0] if function is push else None
+        known = callee.value if isinstance(callee, Known) else None
+        name = kinds[1].value if function is push_method and isinstance(kinds[1], Known) else None
+        if not any(map(can_be_active, kinds)):
+            return None
+        writes = name in changes.WRITERS or (known is None and any(map(holds_places, kinds)))
+        if not (self.program.writes_places or writes):
+            return None
+        ruled = known is not None and (not isinstance(known, types.FunctionType) or bool(lookup(known)))
+        names = tuple(k for k, _ in expr.kwargs if k)
+        args = (*expr.args, *(v for _, v in expr.kwargs))
+        if ruled:
+            return self.apply(expr, Dynamic(function, names), args, kinds, Unknown())
+        callee_of = ir.Static(function, function.__name__)
+        return self.apply(expr, Dynamic(None, names), (callee_of, *args), (Known(function), *kinds), Unknown())
 
     def new_cell(self, expr: ir.Call, kinds: list[Any]) -> Resolved:
         """A variable that nested functions rebind, as an object."""

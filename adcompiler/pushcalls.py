@@ -8,6 +8,8 @@ from __future__ import annotations
 import functools
 import operator
 import types
+from collections import deque
+from collections.abc import Hashable
 from dataclasses import replace
 from typing import Any
 
@@ -28,21 +30,22 @@ from adcompiler.found import (
     with_first,
 )
 from adcompiler.program import signature_of
-from adcompiler.pushedagain import bars_of, pushed_again
-from adcompiler.ruledforward import by_rule, of_rule
+from adcompiler.pushedagain import METHOD, PUSH, bars_of, pushed_again
+from adcompiler.pushoperators import declared_for, of_attribute, of_conversion, of_method, of_operator
+from adcompiler.ruledforward import of_rule
 from adcompiler.rules.forward import forward_rules
 from adcompiler.rules.registry import is_non_differentiable, key_name, lookup, rrule
 from adcompiler.runtime import pushed_calls
 from adcompiler.runtime.calling import applied
 from adcompiler.runtime.checkpoints import recomputed
-from adcompiler.runtime.domain import array_member, unwrapped
+from adcompiler.runtime.domain import array_member, is_domain, unwrapped
 from adcompiler.runtime.members import has_plain_fields, member
+from adcompiler.runtime.missing import no_rule
 from adcompiler.runtime.pushed_calls import push, push_method, unsupported
-from adcompiler.runtime.pushed_rules import by_attribute, by_plain_attribute, looped, plainly
+from adcompiler.runtime.pushed_rules import looped, plainly
 from adcompiler.runtime.pushing import into, zeros_of
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.revolve import checkpoint_loop
-from adcompiler.runtime.tangents import Tangent
 from adcompiler.runtime.transformed import Holder
 from adcompiler.runtime.walk import entries, is_array, is_constant
 
@@ -64,8 +67,12 @@ def connect(of_function: dict[Any, Any], of_object: dict[type, Any]) -> None:
 
 def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: C901  one case per kind of callable
     """How a call is done in forward mode; `f` may be the name of a method of `args[0]`."""
+    if isinstance(f, str) and isinstance(args[0], list | dict | deque):
+        return of_method(find, f, args, dots, named)
     if isinstance(f, str):
         f, args, dots = _method(f, args, dots)
+    if named and len(dots) < len(args) + len(named):
+        dots = (*dots, *(None,) * (len(args) + len(named) - len(dots)))
     if own is None and all(dot is None for dot in dots):
         return Found(_plain, (f, args, named), once(plainly, f, named), (args, dots), same, both)
     if isinstance(f, types.MethodType):
@@ -75,7 +82,7 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         return of_partial(find, f, args, dots, named, own)
     f = unwrapped(f._function if isinstance(f, Differentiable) else f)
     if f is push or f is push_method:
-        return pushed_again(find, f, args, dots)
+        return _pushed_again(f, args, dots, named)
     if f is applied:
         return of_applied(find, args, dots)
     if f is recomputed:
@@ -90,32 +97,73 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         return special(f, args, dots, named, own)  # type: ignore[no-any-return]
     if isinstance(f, types.FunctionType) and f.__name__ == "__call__" and args and isinstance(args[0], Holder):
         return with_first(_special(args[0])(args[0], args[1:], dots[1:], named, dots[0]))
+    overloaded = of_operator(find, f, args, dots, named)
+    if overloaded is not None:
+        return overloaded
+    called = _called(f)
+    if called is not None:
+        return replace(find(called, (f, *args), (own, *dots), named, None), leads="")
     if f in _IN_PLACE and not (is_array(args[0]) and not isinstance(args[0], np.generic)):
         f = _IN_PLACE[f]
     if f in _IN_PLACE:
         return Found(_updated, (f, args, dots))
     if is_non_differentiable(f):
         return Found(_plain, (f, args, named), once(plainly, f, named), (args, dots), same, both)
-    rules = lookup(f, tuple(map(type, args)))
+    rules = declared_for(f, args, named)
     if rules or forward_rules(f):
         return of_rule(f, rules, args, dots, named)
     if isinstance(f, types.FunctionType):
         return source_of(f, args, dots, named, own)
     if isinstance(f, type) and has_plain_fields(f):
         return _made(f, args, dots, named)
-    called = member(type(f), "__call__")
-    if isinstance(called, types.FunctionType):
-        return replace(find(called, (f, *args), (own, *dots), named, None), leads="")
     if f in (list, tuple, dict) and not named and len(args) == 1:
-        return Found(_converted, (f, args[0], dots[0]))
+        return of_conversion(f, args[0], dots[0])
     if f is getattr:
-        return _attribute(args[0], args[1], dots[0])
-    if f is operator.getitem and isinstance(args[0], list | tuple | dict):
-        return Found(_item, (*args, dots[0]))
+        return of_attribute(find, args[0], args[1], dots[0])
+    if lookup(f, tuple(map(type, args))):
+        raise no_rule(f, [a for a in (*args, *named.values()) if not is_domain(a)])
     raise NoRuleError(
         f"{key_name(f) if callable(f) else repr(f)} has no derivative in forward mode\n"
         "Register a forward rule for it with @frule, or call a plain function."
     )
+
+
+_PARAMETERS = {
+    push: ("f", "args", "dots", "named", "own"),
+    push_method: ("obj", "name", "obj_dot", "args", "dots", "named"),
+}
+
+
+def _pushed_again(f: Any, args: Any, dots: Any, named: Any) -> Found:
+    """A call in forward mode, in forward mode; some of its arguments may be given by name."""
+    names = _PARAMETERS[f]
+    values = {**dict(zip(names, args, strict=False)), **named}
+    moved = dict(zip(values, dots, strict=False))
+    if not named:
+        return pushed_again(find, f, args, dots)
+    order = names[: 1 + max(map(names.index, values))]
+    found = pushed_again(find, f, tuple(values.get(n) for n in order), tuple(moved.get(n) for n in order))
+    if found.pair is None:
+        return found
+
+    def back(bars: Any) -> tuple[Any, Any]:
+        own, own_dots = (dict(zip(order, each, strict=False)) for each in found.back(bars))
+        return [own.get(n) for n in values], [own_dots.get(n) for n in values]
+
+    def given(of_args: Any, of_dots: Any) -> Any:
+        by_name = (dict(zip(values, each, strict=False)) for each in (of_args, of_dots))
+        return found.given(*(tuple(each.get(n) for n in order) for each in by_name))
+
+    return replace(found, back=back, given=given)
+
+
+def _called(f: Any) -> Any:
+    """The method `__call__` of an object; None of all that has a rule, and of what is called by Python itself."""
+    called = member(type(f), "__call__")
+    if not isinstance(called, types.FunctionType):
+        return None
+    declared = isinstance(f, Hashable) and (lookup(f, ()) or forward_rules(f) or is_non_differentiable(f))
+    return None if declared else called
 
 
 def _special(f: Any) -> Any:
@@ -131,8 +179,6 @@ def _method(name: str, args: Any, dots: Any) -> tuple[Any, Any, Any]:
     if isinstance(obj, float | complex) or is_array(obj):
         key = array_member(name) or getattr(type(obj), name)
         return key, args, dots
-    if isinstance(obj, list | dict):
-        raise unsupported(f".{name}() of a {type(obj).__name__} that is only known at run time")
     found = member(type(obj), name)
     if isinstance(found, types.FunctionType):
         return found, args, dots
@@ -166,45 +212,6 @@ def _updated(f: Any, args: Any, dots: Any) -> tuple[Any, Any]:
     found = find(_IN_PLACE[f], args, dots, {}, None)
     _, new = found.run(*found.operands)
     return f(*args), into(dots[0], new)
-
-
-def _converted(f: Any, value: Any, dot: Any) -> tuple[Any, Any]:
-    return f(value), f(dot)
-
-
-def _of_first(of_args: Any, of_dots: Any) -> tuple[Any, Any]:
-    """As `both`, of the first argument alone."""
-    return tuple(of_args[:1]), tuple(of_dots[:1])
-
-
-def _attribute(obj: Any, name: str, dot: Any) -> Found:
-    """An attribute of what is known at run time only."""
-    if is_array(obj):
-        key = array_member(name)
-        if not lookup(key) and not callable(key):
-            plain = once(by_plain_attribute, name)
-            return Found(_plain, (getattr, (obj, name), {}), plain, ((obj,), (dot,)), same, _of_first)
-        operands = key, lookup(key), (obj,), (dot,), {}
-        return Found(by_rule, operands, once(by_attribute, name), ((obj,), (dot,)), same, _of_first)
-    found = member(type(obj), name)
-    if isinstance(found, property) and not (isinstance(dot, dict) and name in dot):
-        return find(found.fget, (obj,), (dot,), {}, None)
-    return Found(_field, (obj, name, dot))
-
-
-def _field(obj: Any, name: str, dot: Any) -> tuple[Any, Any]:
-    value = getattr(obj, name)
-    if isinstance(dot, dict | Tangent) and name in dot:
-        return value, dot[name]
-    if isinstance(dot, tuple) and name in getattr(type(obj), "_fields", ()):
-        return value, dot[type(obj)._fields.index(name)]
-    if isinstance(value, types.MethodType):
-        return value, {"__self__": dot}
-    return value, zeros_of(value)
-
-
-def _item(obj: Any, key: Any, dot: Any) -> tuple[Any, Any]:
-    return obj[key], dot[key]
 
 
 # --- functions with source --------------------------------------------------------------------------------
@@ -281,11 +288,23 @@ def _complete(dot: Any, value: Any) -> Any:
 # --- derivatives of such calls ----------------------------------------------------------------------------
 
 
+def _with_functions(f: Any, args: Any, dots: Any, own: Any) -> tuple[Any, Any]:
+    """Zeros for what a function has captured that moves with nothing in forward mode, but has a cotangent."""
+    if isinstance(f, str):
+        return dots, own
+    inner = unwrapped(f)
+    if inner in (recomputed, applied) and dots[0] is None:
+        return (zeros_of(args[0]), *dots[1:]), own
+    closure = isinstance(f, types.FunctionType) and f.__closure__ and not _special(f) and not lookup(f, ())
+    return dots, zeros_of(f) if own is None and closure else own
+
+
 @rrule(push)
 def push_rule(
     f: Any, args: Any, dots: Any, named: Any = None, own: Any = None, *, config: Any, needs: Any, written_later: Any
 ) -> Any:
     """The reverse of a call in forward mode: that of what computes the pair."""
+    dots, own = _with_functions(f, args, dots, own)
     found = find(f, args, dots, named or {}, own)
     if needs[3] and found.pair is not found.run and not _is_still(named or {}):
         raise no_second(f)
@@ -340,6 +359,23 @@ def _reversed(found: Found, f: Any, count: int, named: tuple[str, ...], config: 
     return value, pullback
 
 
-pushed_calls.connect(find)
+def as_code(function: Any, args: Any, kwargs: Any) -> Any:
+    """What a call in forward mode is as plain code: the pair, its inputs, and how their cotangents are the call's."""
+    form, names = METHOD if function is push_method else PUSH, _PARAMETERS[function]
+    by_name = {**dict(zip(names, args, strict=False)), **kwargs}
+    f, operands, dots, named, own = form.unpack(tuple(by_name.get(n) for n in names))
+    dots, own = _with_functions(f, operands, dots, own)
+    found = find(f, operands, dots, named or {}, own)
+    if found.pair is None:
+        raise no_second(f)
+
+    def back(inputs: Any) -> tuple[Any, ...]:
+        bars = form.pack(bars_of(found, found.back(inputs), len(operands), tuple(named or ())))
+        return tuple(bars[names.index(n)] for n in by_name)
+
+    return found.pair, found.inputs, back
+
+
+pushed_calls.connect(find, as_code)
 
 __all__ = ["connect", "find", "source_of"]

@@ -114,4 +114,4 @@ def bars_of(found: Found, bars: Any, count: int, names: tuple[str, ...]) -> tupl
     return f_bar, tuple(own[:count]), tuple(own_dots), named_bar, own_bar
 
 
-__all__ = ["Form", "bars_of", "of_pushed", "pushed_again"]
+__all__ = ["METHOD", "PUSH", "Form", "bars_of", "of_pushed", "pushed_again"]

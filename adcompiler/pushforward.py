@@ -27,6 +27,7 @@ from adcompiler.callees import (
     Build,
     Counting,
     Enumerated,
+    InertCall,
     Into,
     Keys,
     Over,
@@ -40,11 +41,12 @@ from adcompiler.callees import (
 )
 from adcompiler.definite import definite
 from adcompiler.gathers import gathered
-from adcompiler.lattice import Foreign, can_be_active, numeric
+from adcompiler.lattice import Array, Foreign, IntArray, Unknown, can_be_active, numeric
 from adcompiler.pushed import Pushed
 from adcompiler.pushstate import Code
 from adcompiler.pushwrites import PushWrites
 from adcompiler.runtime.places import new_object
+from adcompiler.runtime.pushing import into, zeros_over
 from adcompiler.spec import Spec
 from adcompiler.whiles import with_tests_inside
 
@@ -145,10 +147,12 @@ class Pushforward(PushWrites):
         """An assignment of what moves with nothing."""
         if stmt.target not in self.dots:
             return [stmt]
-        value = stmt.value
+        value, dot = stmt.value, ir.Name(self.dots[stmt.target])
+        if in_place(stmt) and stmt.target in self.active:  # the memory stays what it is
+            return [stmt, ir.Assign(dot.id, ir.Call(ir.Static(into, "into"), (dot, ir.Const(0.0))), stmt.origin)]
         if isinstance(value, ir.Apply) and isinstance(value.callee, Build):
             zero = self.display(value)
-        elif isinstance(value, ir.Apply) and _makes_object(value.spelled):
+        elif isinstance(value, ir.Apply) and _makes_object(value):
             zero = ir.DictOf(())
         else:
             zero = self.zero(ir.Name(stmt.target), stmt.kind, new=self.is_new(value))
@@ -162,6 +166,8 @@ class Pushforward(PushWrites):
         callee = value.callee
         if isinstance(callee, RuleCall):
             return callee.rule.result == "fresh"
+        if isinstance(callee, InertCall) and isinstance(value.spelled, ir.Op):
+            return isinstance(numeric(value.kind), Array | IntArray)
         if value.kinds and isinstance(value.kinds[0], Foreign):
             return True  # what a generator of random numbers gives
         declared = getattr(callee, "declared", None) is not None and not getattr(callee, "passes", True)
@@ -187,9 +193,9 @@ class Pushforward(PushWrites):
 
     def dotted_target(self, target: Any) -> Any:
         """A target with the names of tangents."""
-        if isinstance(target, ir.Targets):
+        if isinstance(target, ir.Targets) and any(n in self.dots for n in target.names()):
             return replace(target, items=tuple(map(self.dotted_target, target.items)))
-        return self.dots.get(target) or self.names.fresh("d")
+        return (isinstance(target, str) and self.dots.get(target)) or self.names.fresh("d")
 
     def stmt_Do(self, stmt: ir.Do) -> Code:
         value = stmt.value
@@ -260,15 +266,20 @@ class Pushforward(PushWrites):
                 return ir.Call(ir.Static(zip, "zip"), (_NOTHING, self.run_over(part)))
             case Backwards(part):
                 return ir.Call(ir.Static(reversed, "reversed"), (self.run_over(part),))
-            case Over(source, kind, _):
-                return self.tangent_of(source, kind)
+            case Over(source, kind, item):
+                tangent = self.tangent_of(source, kind)
+                still = tangent == ir.Const(None) or not (can_be_active(item) or numeric(item) is not None)
+                if still or not isinstance(tangent, ir.Call) or not isinstance(kind, Unknown):
+                    return _NOTHING if still else tangent
+                return ir.Call(ir.Static(zeros_over, "zeros_over"), (source,))
             case Counting() | Keys():
                 return _NOTHING
         raise self.unsupported("a loop over this value", "Loop over a list or an array.")
 
 
-def _makes_object(spelled: ir.Expr) -> bool:
+def _makes_object(value: ir.Apply) -> bool:
     """Whether an expression makes an object, before its `__init__`."""
+    spelled = value.spelled
     return isinstance(spelled, ir.Call) and isinstance(spelled.func, ir.Static) and spelled.func.value is new_object
 
 

@@ -104,10 +104,11 @@ class PushRules(PushState):
         self, key: Any, bound: Bound, rule: Any, result: str, origin: Any
     ) -> tuple[Code, Code, ir.Expr]:
         """A call whose tangent the run time finds."""
-        args, kwargs = _given(rule, bound)
-        dots = [self.tangents(a) for a in bound.values()]
+        given = _without_defaults(rule, bound)
+        args, kwargs = _given(rule, given)
+        dots = [self.tangents(a) for a in given.values()]
         flat: list[ir.Expr] = []
-        for arg, dot in zip(bound.values(), dots, strict=True):
+        for arg, dot in zip(given.values(), dots, strict=True):
             flat.extend(dot.items if isinstance(arg, tuple) and isinstance(dot, ir.Seq) else (dot,))
         spelled = ir.Static(key, getattr(key, "__name__", "function"))
         call = ir.Call(_PUSH, (spelled, ir.Seq("tuple", tuple(args)), ir.Seq("tuple", tuple(flat))))
@@ -228,11 +229,30 @@ def _is_method(value: ir.Apply) -> bool:
     return isinstance(func, ir.Attr) and func.value == value.args[0] and isinstance(value.args[0], ir.Name)
 
 
+def _without_defaults(rule: Any, bound: Bound) -> Bound:
+    """The operands of a rule without those at the end, and keywords, that are the defaults."""
+    parameters = list(rule.signature.parameters.values())
+
+    def is_default(p: inspect.Parameter) -> bool:
+        value = bound[p.name]
+        if p.kind is p.VAR_POSITIONAL or p.default is p.empty or not isinstance(value, ir.Const):
+            return False
+        return type(value.value) is type(p.default) and value.value == p.default
+
+    positional = [p for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    left = {p.name for p in parameters if p.kind is p.KEYWORD_ONLY and is_default(p)}
+    while positional and is_default(positional[-1]):
+        left.add(positional.pop().name)
+    return {n: v for n, v in bound.items() if n not in left}
+
+
 def _given(rule: Any, bound: Bound) -> tuple[tuple[ir.Expr, ...], tuple[tuple[str, ir.Expr], ...]]:
     """The operands of a rule as the arguments and keywords of a call."""
     args: list[ir.Expr] = []
     kwargs: list[tuple[str, ir.Expr]] = []
     for p in rule.signature.parameters.values():
+        if p.name not in bound:
+            continue
         value = bound[p.name]
         if p.kind is inspect.Parameter.VAR_POSITIONAL:
             args.extend(map(ir.as_argument, value))

@@ -28,16 +28,18 @@ from adcompiler.callees import (
     RuleCall,
     Spread,
 )
+from adcompiler.elements import is_dict
 from adcompiler.hot import memory_of
 from adcompiler.lattice import TupleOf, can_be_active, class_of, numeric
 from adcompiler.pushed import Pushed
 from adcompiler.pushrules import PushRules
 from adcompiler.pushstate import Code
 from adcompiler.rules.forward import forward_rules
-from adcompiler.runtime.pushed_calls import push, push_method, push_spread
+from adcompiler.runtime.pushed_calls import keyed, push, push_method, push_spread
 
 _PUSH = ir.Static(push, "push")
 _PUSH_METHOD = ir.Static(push_method, "push_method")
+_KEYED = ir.Static(keyed, "keyed")
 _PUSH_SPREAD = ir.Static(push_spread, "push_spread")
 _COPY = ir.Static(copy.copy, "copy")
 _DEEPCOPY = ir.Static(copy.deepcopy, "deepcopy")
@@ -169,8 +171,17 @@ class PushValues(PushRules):
         kinds = {id(a): k for a, k in zip(value.args, value.kinds, strict=True)}
         mapping = {}
         for name, operand, role in zip(callee.of_tangents.params, callee.operands, callee.intended, strict=True):
-            mapping[name] = operand if role == "-" else self.tangent_of(operand, kinds.get(id(operand)))
+            kind = kinds.get(id(operand))
+            if role == "p":
+                mapping[name] = self.items_of(dict, operand, kind)
+            else:
+                mapping[name] = operand if role == "-" else self.tangent_of(operand, kind)
         return ir.substitute(callee.of_tangents.body, mapping)
+
+    def items_of(self, cls: type, source: ir.Expr, kind: Any) -> ir.Expr:
+        """The tangents of what a container of a class is made of: of the items, or of pairs with their keys."""
+        tangent = self.tangent_of(source, kind)
+        return ir.Call(_KEYED, (source, tangent)) if issubclass(cls, dict) and not is_dict(kind) else tangent
 
     def captured(self, names: frozenset[str]) -> ir.Expr:
         """The tangent of a function: those of the variables that it captures."""

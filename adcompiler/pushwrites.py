@@ -10,6 +10,7 @@ np.sin(x, out=y)        y_dot[...] = np.cos(x) * x_dot
 from __future__ import annotations
 
 import operator
+from collections import defaultdict
 from dataclasses import replace
 from typing import Any
 
@@ -19,8 +20,8 @@ from adcompiler import ir
 from adcompiler.callees import InertCall, Into, PlaceCall, RuleCall, WriteCall
 from adcompiler.pushstate import Code
 from adcompiler.pushvalues import PushValues
-from adcompiler.runtime.pushed_calls import pop_item_dot, remove_dot, sort_dot
-from adcompiler.runtime.pushing import into
+from adcompiler.runtime.pushed_calls import factory_dot, pop_item_dot, remove_dot, sort_dot
+from adcompiler.runtime.pushing import into, zero_factory
 
 _INTO = ir.Static(into, "into")
 _ALL = ir.Const(...)
@@ -186,8 +187,11 @@ class PushWrites(PushValues):
             case "concatenate":
                 return self.with_tangent(stmt, ir.Op("+", (dot, self.tangent_of(args[0], kinds[0]))))
             case "update":
-                tangents = [self.tangent_of(a, k) for a, k in zip(args, kinds, strict=True)]
                 split = len(args) - len(callee.keywords)
+                tangents = [
+                    self.items_of(dict, a, k) if i < split else self.entry(a, k)
+                    for i, (a, k) in enumerate(zip(args, kinds, strict=True))
+                ]
                 named = tuple(zip(callee.keywords, tangents[split:], strict=True))
                 return [stmt, ir.Do(ir.Call(ir.Attr(dot, "update"), tuple(tangents[:split]), named), stmt.origin)]
         return self.by_method(stmt, name, dot, args, kinds)
@@ -224,13 +228,33 @@ class PushWrites(PushValues):
         return [stmt, ir.Do(call, stmt.origin)]
 
     def constructed(self, stmt: ir.Assign, value: ir.Apply) -> Code:
-        """`deque(xs, maxlen=...)`, `defaultdict(list)`, `OrderedDict(pairs)`."""
+        """`deque(xs, maxlen=...)`, `defaultdict(list)`, `OrderedDict(pairs)`: the same of the tangents of the items."""
         cls, *args = value.args
-        keywords = value.callee.keywords
+        keywords, kinds = value.callee.keywords, value.kinds[1:]
         split = len(args) - len(keywords)
-        given = [self.tangent_of(a, k) if self.is_active(a) else a for a, k in zip(args, value.kinds[1:], strict=True)]
+        of = cls.value
+        source = 1 if of is defaultdict else 0
+        given: list[ir.Expr] = []
+        for i, (arg, kind) in enumerate(zip(args, kinds, strict=True)):
+            name = keywords[i - split] if i >= split else None
+            if issubclass(of, dict) and name is not None:
+                given.append(self.entry(arg, kind))
+            elif i == source or name == "iterable":
+                given.append(self.items_of(of, arg, kind))
+            elif of is defaultdict:
+                given.append(self.factory_of(arg))
+            else:
+                given.append(arg)  # how many items a deque has at most
         call = ir.Call(cls, tuple(given[:split]), tuple(zip(keywords, given[split:], strict=True)))
         return [stmt, ir.Assign(self.dots[stmt.target], call, stmt.origin)]
+
+    def factory_of(self, factory: ir.Expr) -> ir.Expr:
+        """What makes the tangents of the values that the factory of a `defaultdict` makes."""
+        if self.is_active(factory):
+            return ir.Call(ir.Static(factory_dot, "factory_dot"), (factory, self.tangents(factory)))
+        if isinstance(factory, ir.Static) and factory.value in (list, dict, float):
+            return factory
+        return ir.Call(ir.Static(zero_factory, "zero_factory"), (factory,))
 
     def with_tangent(self, stmt: ir.Assign, tangent: ir.Expr) -> Code:
         """A statement, and the tangent of what it binds."""

@@ -244,6 +244,10 @@ class TextReader:
                 return ir.Const(-operand.value) if negative else ir.Op(op, (operand,))  # type: ignore[attr-defined]
             case gast.Compare(ops=[op], comparators=[right]):
                 return ir.Op(COMPARE[type(op)], (self.expr(node.left), self.expr(right)))
+            case gast.Compare():  # a chain of pure expressions
+                values = [self.expr(v) for v in (node.left, *node.comparators)]
+                pairs = zip(node.ops, values, values[1:], strict=False)
+                return ir.BoolOp("and", tuple(ir.Op(COMPARE[type(op)], (a, b)) for op, a, b in pairs))
             case gast.BoolOp():
                 return ir.BoolOp("and" if isinstance(node.op, gast.And) else "or", tuple(map(self.expr, node.values)))
             case gast.IfExp():

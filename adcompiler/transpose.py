@@ -116,7 +116,7 @@ def _call(pullback: Any, y_bar: Any) -> Any:
 
 def _variants(pullback: Any, wanted: tuple[str, ...]) -> Variants:
     """What is compiled for one body of a pullback, of which there is a new closure for every call of its rule."""
-    caller(pullback, False).__adcompiler_rule__ = True  # the pullback of a rule, of a user's, too
+    caller(pullback, False).__adcompiler_pure__ = True  # the pullback of a rule, of a user's, too
     made = _compiled.setdefault(getattr(pullback, "__code__", type(pullback)), {})
     if wanted not in made:
         function = types.FunctionType(_call.__code__, globals(), getattr(pullback, "__name__", "pullback"))

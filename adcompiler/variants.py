@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import inspect
+import traceback
 import types
 import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 from adcompiler.entry import Finish, entry_maker
-from adcompiler.errors import DifferentiationError, Origin, UnsupportedSyntaxError, definition_of, locate, refuse
+from adcompiler.errors import (
+    DifferentiationError,
+    MutationError,
+    Origin,
+    UnsupportedSyntaxError,
+    definition_of,
+    locate,
+    refuse,
+)
 from adcompiler.module import generated_lines
 from adcompiler.pipeline import LOCK, Compiled, Request, compile_request
 from adcompiler.program import signature_of
 from adcompiler.rules.registry import is_non_differentiable, lookup, on_register
+from adcompiler.runtime import pushing
 from adcompiler.runtime.release import OFF, Release, current
 
 _all: weakref.WeakSet[Variants] = weakref.WeakSet()
@@ -141,11 +151,24 @@ def _refused(function: Any) -> Callable[..., Any]:
     return other
 
 
+def _writes_tangent(tb: types.TracebackType | None) -> bool:
+    """Whether what was raised comes from a write into a tangent, in text that was generated or in what it calls."""
+    frames = traceback.extract_tb(tb)[-1:]
+    return any(f.filename == pushing.__file__ or _is_tangents(f) for f in frames)
+
+
+def _is_tangents(frame: traceback.FrameSummary) -> bool:
+    return frame.filename.startswith("<adcompiler") and "_dot" in (frame.line or "")
+
+
 def shown(error: BaseException) -> BaseException:
     """An exception as it leaves a transform: with the user's line, and without the compiler's own frames.
 
     What neither the user's code nor a refusal raised is a fault of the compiler, and keeps its whole traceback.
     """
+    if isinstance(error, ValueError) and "read-only" in str(error) and _writes_tangent(error.__traceback__):
+        error = MutationError(pushing.FROZEN).with_traceback(error.__traceback__)
+        error.__suppress_context__ = True
     explained(error)
     frames = list(_frames(error.__traceback__))
     if isinstance(error, DifferentiationError) or (frames and not _is_internal(frames[-1])):

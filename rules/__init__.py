@@ -21,6 +21,7 @@ from adcompiler.rules import forward_elementary as forward_elementary
 from adcompiler.rules import forward_elementwise as forward_elementwise
 from adcompiler.rules import forward_emath as forward_emath
 from adcompiler.rules import forward_factorisations as forward_factorisations
+from adcompiler.rules import forward_guarded as forward_guarded
 from adcompiler.rules import forward_linalg as forward_linalg
 from adcompiler.rules import forward_math as forward_math
 from adcompiler.rules import forward_ordering as forward_ordering

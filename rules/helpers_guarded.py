@@ -4,6 +4,8 @@ A cotangent `c` that is zero beats a partial that is infinite or nan, at each or
 partial is a product with `c`, with respect to `c` one with the partial, both guarded.
 """
 
+import math
+
 import numpy as np
 
 from adcompiler.rules.registry import rrule
@@ -15,6 +17,7 @@ from adcompiler.runtime.guarded import (
     exponent_bar,
     integer_power,
     length,
+    log_weight,
     masked,
     masked_out,
     nan_to_num_bar,
@@ -26,6 +29,8 @@ from adcompiler.runtime.guarded import (
     times_power_of_two,
 )
 from adcompiler.runtime.shapes import conj, fit, shape
+
+LOG_2 = math.log(2.0)
 
 # Products and quotients
 
@@ -146,6 +151,22 @@ def length_(a, b):
         )
 
     return y, pullback
+
+
+# Shares
+
+
+@rrule(log_weight, result="fresh", kind="elementwise", flat=("exp",))
+def log_weight_(a, b, exp):
+    share = log_weight(a, b, exp)
+    a_shape, b_shape = shape(a), shape(b)
+
+    def pullback(y_bar):
+        slope = share * (1 - share) * (LOG_2 if exp is np.exp2 else 1.0)
+        moved = y_bar * conj(slope)
+        return fit(moved, a_shape), fit(-moved, b_shape), None
+
+    return share, pullback
 
 
 # Choices

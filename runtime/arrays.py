@@ -18,6 +18,8 @@ _MAKERS = frozenset(
 
 def is_device_class(cls: type) -> bool:
     """Whether objects of a class are arrays of another library with NumPy's dispatch protocol."""
+    if hasattr(cls, "__adcompiler_rows__"):
+        return False
     return hasattr(cls, "__array_ufunc__") and hasattr(cls, "dtype") and not issubclass(cls, (np.ndarray, np.generic))
 
 

@@ -41,6 +41,8 @@ def make_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
     own = bars.release_items(value)
     by_name = [own.pop(name, None) if isinstance(value, dict) else None for name in names]
     cts: list[Any] = [None] * len(args)
+    if at and args:
+        cts[0] = bars.release_items(args[0]) or None  # of what it captures, from the values that it has made
     if own and isinstance(value, dict):
         if isinstance(args[at], dict):
             bars.give(held, own)

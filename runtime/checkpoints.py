@@ -6,6 +6,7 @@ y = recomputed(f, x)                            _, saved = f_forward(x)
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import types
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from adcompiler.runtime.wrapped import wrapping
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
+NOTHING = contextlib.nullcontext()
 _SAMPLES = 64  # elements of an array that are compared
 
 
@@ -50,8 +52,11 @@ def recomputed(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 class Call:
     """A call that a pullback makes once more, with generators of random numbers as they were `before`.
 
-    `outside` says that it must not read arrays from outside; `samples` are those of its value, if they are known.
+    `outside` says that it must not read arrays from outside; `samples` are those of its value, if they are known;
+    `steady` that nothing in it could change but arrays, so that it need not be copied.
     """
+
+    steady = False
 
     def __init__(self, wanted: tuple[bool, ...], outside: bool, f: Any, args: Any, kwargs: Any, before: States) -> None:
         self.wanted = wanted
@@ -62,10 +67,12 @@ class Call:
 
     def again(self) -> Any:
         """The pullback of the call, which is made now; it gives a cotangent for `f` too, and is called once."""
-        call = as_called(self.call, arrays=False)  # what it rebinds or appends is not seen by the next one
-        with replayed(self.before):
-            value, back = self._computed(*call)
-        if not _is_as_it_was(call, self.call, set()):
+        given, kwargs = self.call[:2], self.call[2]
+        own = given if self.steady else as_called(given, arrays=False)  # the next one sees nothing of what it rebinds
+        named = as_called(kwargs, arrays=False) if kwargs else {}
+        with replayed(self.before) if self.before else NOTHING:
+            value, back = self._computed(own[0], own[1], named)
+        if not _is_as_it_was(own, given, set()) or (kwargs and not _is_as_it_was(named, kwargs, set())):
             raise self._writes()
         self.check(value)
         return back
@@ -195,4 +202,4 @@ def _agree(a: Any, b: Any) -> bool:
     return bool(np.max(apart, initial=0.0) <= exact * np.max(finite, initial=0.0))
 
 
-__all__ = ["Call", "agree", "called", "checkpoint", "recomputed", "samples_of"]
+__all__ = ["NOTHING", "Call", "agree", "called", "checkpoint", "recomputed", "samples_of"]

@@ -32,9 +32,9 @@ def is_rule_code(function: Any) -> bool:
     return root == "adcompiler" and module.startswith(("rules.", "runtime.", "transpose")) and module not in _NOT_READ
 
 
-def is_part_of_rule(function: Any) -> bool:
-    """Whether a function is such code, or was made of a rule by the compiler: it does not write into its arguments."""
-    made: bool | None = getattr(function, "__adcompiler_rule__", None)
+def writes_nothing(function: Any) -> bool:
+    """Whether a function is known not to write into its arguments: it is such code, or was made of what does not."""
+    made: bool | None = getattr(function, "__adcompiler_pure__", None)
     return is_rule_code(function) if made is None else made
 
 

@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
+from adcompiler.runtime import tangible
 from adcompiler.runtime.apart import run_apart
 from adcompiler.runtime.arrays import is_library_array
 from adcompiler.runtime.domain import (
-    NUMBERS,
     array_member,
     foreign_module,
     gives_way,
@@ -59,6 +59,7 @@ from adcompiler.runtime.ruling import (
     unheld,
     value_and_pullback,
 )
+from adcompiler.runtime.tangible import check_tangible, is_constant_cell, is_declared
 from adcompiler.runtime.text import CARRIERS, TEXT, makes_text, refuse_text
 from adcompiler.runtime.walk import is_array, is_constant
 
@@ -75,19 +76,13 @@ AUGMENTED = {
     operator.ifloordiv: operator.floordiv, operator.imod: operator.mod,
 }  # fmt: skip
 _JOINING = (operator.add, operator.mul, operator.or_)
-_OPAQUE = (
-    type,
-    types.ModuleType,
-    types.BuiltinFunctionType,
-    types.MethodDescriptorType,
-    np.ufunc,
-)  # callables that hold no values
 
 
 def connect(lookup: Any, is_inert: Any, refusal: Any, compile_: Any) -> None:
     """Tell the runtime how rules are looked up and functions compiled."""
     global _lookup, _is_inert, _refusal, _compile
     _lookup, _is_inert, _refusal, _compile = lookup, is_inert, refusal, compile_
+    tangible.connect(lookup, is_inert, refusal)
 
 
 def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Resolved:  # noqa: C901  one case per callable
@@ -106,7 +101,7 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
         return resolve_mark(f, args, kwargs)
     for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
         if mark:
-            _check_tangible(value)
+            check_tangible(value)
     owner = getattr(f, "__self__", None)
     if isinstance(f, types.BuiltinMethodType) and isinstance(owner, TEXT):
         return plain(f, count)  # text that is made of text
@@ -134,7 +129,7 @@ def resolve(wanted: tuple[bool, ...], f: Any, *args: Any, **kwargs: Any) -> Reso
             return without_owner(_by_key(called, wanted, (f, *args), kwargs), f)
         if _refusal(called):
             raise no_rule(called, [], _refusal(called))
-        captures = isinstance(f, types.FunctionType) and not all(map(_is_constant, f.__closure__ or ()))
+        captures = isinstance(f, types.FunctionType) and not all(map(is_constant_cell, f.__closure__ or ()))
         made = isinstance(f, type) and has_plain_fields(f)
         if (captures and wanted[0]) or made or isinstance(f, functools.partial):
             return without_owner(_by_source(caller(f, bool(kwargs)), wanted, (f, *args), kwargs), f)
@@ -179,10 +174,10 @@ def call_again(wanted: tuple[bool, ...], f: Any, args: Any, kwargs: Any, strict:
     function made of it finds it. `strict` says that it must not read arrays from outside.
     """
     f = unwrapped(f)
-    if not _is_declared(f) and not (isinstance(f, types.MethodType) and _is_declared(f.__func__)):
+    if not is_declared(f) and not (isinstance(f, types.MethodType) and is_declared(f.__func__)):
         for mark, value in zip(wanted, (f, *args, *kwargs.values()), strict=True):
-            if mark:
-                _check_tangible(value)
+            if mark and type(value) is not np.ndarray:
+                check_tangible(value)
         function, how = caller(f, bool(kwargs)), {"single_use": True, "again": True, "over": strict, "strict": strict}
         return _compile(function, wanted, (f, *args), kwargs, **how)
     found = once(resolve_value)(wanted, f, *args, **kwargs)
@@ -259,49 +254,9 @@ def _plain_attribute(obj: Any, name: str, computed: Any) -> Resolved:
     return inner.given(_same, _without_function(inner))
 
 
-def _check_tangible(value: Any, seen: frozenset[int] = frozenset()) -> None:
-    """Raise if an active value may carry derivatives in a place where they would be lost."""
-    if isinstance(value, types.MethodType | types.BuiltinMethodType):
-        value = getattr(value, "__self__", None)
-    if isinstance(value, types.FunctionType) or has_plain_fields(type(value)):
-        return  # compiled with what it captures or holds; defaults are constants
-    elif isinstance(value, list | tuple | dict):
-        if id(value) not in seen:
-            for item in value.values() if isinstance(value, dict) else value:
-                _check_tangible(item, seen | {id(value)})
-    elif not isinstance(value, NUMBERS) and not is_domain(value) and callable(value) and not _is_declared(value):
-        if not isinstance(value, _OPAQUE):
-            raise _intangible(value)
-
-
-def _is_declared(function: Any) -> bool:
-    """Whether it is said of a function, or of all that are called as it is, what its derivative is."""
-    called = member(type(function), "__call__")
-    return bool(_lookup(function, ()) or _is_inert(function) or _refusal(function) or _lookup(called, ()))
-
-
-def _intangible(value: Any) -> Exception:
-    """The error for an object that can be called, and may hold values."""
-    if isinstance(value, np.vectorize) or hasattr(value, "__wrapped__"):
-        return no_rule(value, [])
-    return UnsupportedSyntaxError(
-        f"a callable of type {type(value).__qualname__} may carry derivatives, and is only known at run time\n"
-        "Call a plain function instead."
-    )
-
-
-def _is_constant(cell: Any, seen: tuple[Any, ...] = ()) -> bool:
-    try:
-        return _is_inert_default(cell.cell_contents, seen)
-    except ValueError:
-        return True
-
-
-def _is_inert_default(value: Any, seen: tuple[Any, ...] = ()) -> bool:
-    if isinstance(value, types.FunctionType):
-        # Functions may capture each other.
-        return value in seen or all(_is_constant(cell, (*seen, value)) for cell in value.__closure__ or ())
-    return value is None or isinstance(value, (int, str, bytes, np.integer, *_OPAQUE))
+def is_transform(f: Any) -> bool:
+    """Whether a function is written in Python and has a rule of adcompiler's own, as those that differentiate have."""
+    return isinstance(f, types.FunctionType) and any(rule.builtin for rule in _lookup(f, ()))
 
 
 def _by_key(  # noqa: C901  one case per operation

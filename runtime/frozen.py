@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections import deque
 from types import BuiltinFunctionType, CellType, FunctionType, MethodType, ModuleType
 from typing import Any
@@ -73,7 +74,9 @@ def _copied(value: Any, seen: Copies) -> Any:  # noqa: C901  one case per kind o
         new.update((key, frozen(entry, seen)) for key, entry in value.items())
         return new
     if cls is tuple:
-        return tuple(frozen(entry, seen) for entry in value)
+        entries_now = [frozen(entry, seen) for entry in value]
+        same = all(map(operator.is_, entries_now, value))
+        return value if same else tuple(entries_now)
     if is_constant(value) or isinstance(value, float | complex | tuple) or not has_plain_fields(cls):
         return value
     return _object(value, seen)

@@ -3,15 +3,46 @@
 import contextlib
 import contextvars
 import os
+import types
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from enum import Enum
+from typing import Any, TypeVar, overload
+
+import numpy as np
+
+from adcompiler.runtime.wrapped import wrapping
 
 T = TypeVar("T")
+FUNCTIONS = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, np.ufunc)
 
 
-def stop_gradient(x: T) -> T:
-    """The value of `x`, treated as a constant: no cotangent passes, at any order."""
-    return x
+class _Nothing(Enum):
+    NOTHING = 0
+
+
+@overload
+def stop_gradient(x: T) -> T: ...
+
+
+@overload
+def stop_gradient() -> contextlib.AbstractContextManager[None]: ...
+
+
+def stop_gradient(x: Any = _Nothing.NOTHING) -> Any:
+    """The value of `x`, treated as a constant: no cotangent passes, at any order.
+
+    Of a function, one that does the same and whose results are constants: ``stop_gradient(f)(x)``. In
+    ``with stop_gradient():`` all that the block computes is constant, also behind it; an augmented assignment changes
+    its variable by a constant.
+    """
+    if x is _Nothing.NOTHING:
+        return contextlib.nullcontext()
+    return wrapping(stopped, x) if isinstance(x, FUNCTIONS) else x
+
+
+def stopped(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    """What a function under `stop_gradient` calls."""
+    return stop_gradient(f(*args, **kwargs))
 
 
 def hook(fn: Callable[[Any], Any], x: T) -> T:

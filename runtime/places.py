@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import types
-from collections import defaultdict
 from typing import Any
 
 import numpy as np
 
 from adcompiler.runtime.bars import Bars, Cell
+from adcompiler.runtime.births import Birth, birth_of, is_born
 from adcompiler.runtime.containers import snapshot
 from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.held import hold, is_object
@@ -102,11 +102,11 @@ def load_item(obj: Any, key: Any) -> tuple[Any, Any]:
             f"an item of a {type(obj).__qualname__} is read\nOnly items of lists and dicts are followed here.\n"
             "Keep the values in a list or a dict."
         )
-    born = isinstance(obj, defaultdict) and key not in obj
+    born = is_born(obj, key)
     value = obj[key]
     if isinstance(key, slice):
         return value, (obj, range(*key.indices(len(obj))), value)
-    return value, (obj, position(obj, key), born)
+    return value, (obj, position(obj, key), (birth_of(obj, value) or True) if born else False)
 
 
 def load_item_bar(saved: Any, value_bar: Any, bars: Bars) -> tuple[Any, ...]:
@@ -121,7 +121,9 @@ def load_item_bar(saved: Any, value_bar: Any, bars: Bars) -> tuple[Any, ...]:
         return (None,)
     bars.add(obj, key, value_bar)
     if extra:
-        bars.take(obj, key)
+        ct = bars.take(obj, key)
+        if extra is not True:
+            extra.reverse(ct, bars)
     return (None,)
 
 
@@ -130,11 +132,12 @@ def update_item(obj: Any, key: Any, value: Any, op: str) -> tuple[None, Any]:
     if is_written(obj):
         return None, update_items(obj, key, value, op)
     _check_container(obj)
-    born = isinstance(obj, defaultdict) and key not in obj
+    born = is_born(obj, key)
     old = obj[key]
+    birth = birth_of(obj, old) if born else None
     place = position(obj, key)
-    obj[key], saved = _updated((obj, place), old, value, op, born)
-    return None, saved
+    obj[key], saved = _updated((obj, place), old, value, op, born and birth is None)
+    return None, saved if birth is None else (birth, obj, place, saved)
 
 
 def _updated(entry: Any, old: Any, value: Any, op: str, born: bool = False) -> tuple[Any, Any]:
@@ -153,6 +156,11 @@ def _updated(entry: Any, old: Any, value: Any, op: str, born: bool = False) -> t
 
 def update_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
     """The chain rule of the operator, at the place."""
+    if type(saved) is tuple and type(saved[0]) is Birth:
+        birth, obj, place, inner = saved
+        found = update_bar(inner, None, bars)
+        birth.reverse(bars.take(obj, place), bars)
+        return found
     if type(saved) is Updated or type(saved) is UpdatedItem:
         return saved.reverse(bars)
     if saved[0] is None:

@@ -9,15 +9,24 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime.errors import UnsupportedSyntaxError
-from adcompiler.runtime.pushing import zeros_of
+from adcompiler.runtime.pushing import zero_factory, zeros_of
 
 _find: Callable[..., Any]
+_as_code: Callable[..., Any]
 
 
-def connect(find: Callable[..., Any]) -> None:
-    """Give the compiler's part: of what `find(f, args, dots, named, own)` gives, `run(*operands)` is the pair."""
-    global _find
-    _find = find
+def connect(find: Callable[..., Any], as_code: Callable[..., Any]) -> None:
+    """Give the compiler's part: of what `find(f, args, dots, named, own)` gives, `run(*operands)` is the pair.
+
+    `as_code` says what a call of a function here is as plain code, and takes cotangents of its inputs to the call's.
+    """
+    global _find, _as_code
+    _find, _as_code = find, as_code
+
+
+def as_code(function: Any, args: Any, kwargs: Any) -> Any:
+    """`(pair, inputs, back)` of a call of `push` or `push_method`."""
+    return _as_code(function, args, kwargs)
 
 
 def push(f: Any, args: Any, dots: Any, named: Any = None, own: Any = None) -> tuple[Any, Any]:
@@ -26,9 +35,9 @@ def push(f: Any, args: Any, dots: Any, named: Any = None, own: Any = None) -> tu
 
 
 def _run(found: Any) -> tuple[Any, Any]:
-    """The value and its tangent, which of a container always has its entries."""
+    """The value and its tangent, which is never None."""
     y, y_dot = found.run(*found.operands)
-    return y, zeros_of(y) if y_dot is None and isinstance(y, tuple | list | dict) else y_dot
+    return y, zeros_of(y) if y_dot is None else y_dot
 
 
 def push_method(obj: Any, name: str, obj_dot: Any, args: Any, dots: Any, named: Any = None) -> tuple[Any, Any]:
@@ -39,6 +48,20 @@ def push_method(obj: Any, name: str, obj_dot: Any, args: Any, dots: Any, named: 
 def push_spread(f: Any, items: Any, dots: Any) -> tuple[Any, Any]:
     """`f(*items)` and its tangent."""
     return push(f, tuple(items), tuple(dots))
+
+
+def keyed(pairs: Any, dots: Any) -> Any:
+    """The tangents of pairs of a key and a value, or of a dict, as what a dict of tangents is made of."""
+    if isinstance(pairs, dict):
+        return dots
+    return [(pair[0], dot[1]) for pair, dot in zip(pairs, dots, strict=True)]
+
+
+def factory_dot(factory: Any, dot: Any) -> Any:
+    """What makes the tangents of the values that the factory of a `defaultdict` makes; `dot` is the factory's own."""
+    if dot is None or factory is None or isinstance(factory, type):
+        return zero_factory(factory)
+    return lambda: push(factory, (), (), None, dot)[1]
 
 
 def sort_dot(dots: list[Any], values: list[Any], key: Any = None, reverse: Any = False) -> None:
@@ -67,4 +90,15 @@ def unsupported(what: str) -> UnsupportedSyntaxError:
     return UnsupportedSyntaxError(f"{what} in forward mode\nCall a plain function instead.")
 
 
-__all__ = ["connect", "pop_item_dot", "push", "push_method", "push_spread", "remove_dot", "sort_dot"]
+__all__ = [
+    "as_code",
+    "connect",
+    "factory_dot",
+    "keyed",
+    "pop_item_dot",
+    "push",
+    "push_method",
+    "push_spread",
+    "remove_dot",
+    "sort_dot",
+]

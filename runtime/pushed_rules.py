@@ -132,16 +132,6 @@ def by_attribute(name: Any) -> Any:
     return pair
 
 
-def by_plain_attribute(name: Any) -> Any:
-    """Of an attribute that moves with nothing: the shape of an array."""
-
-    def pair(args: Any, dots: Any) -> Any:
-        y = getattr(args[0], name)
-        return y, zeros_of(y)
-
-    return pair
-
-
 def by_gradient(
     transform: Any, options: Any, places: Any, single: Any, jvp: Any, grads: Any, with_value: Any, has_aux: Any
 ) -> Any:
@@ -150,7 +140,8 @@ def by_gradient(
     def pair(f: Any, args: Any, *dots: Any) -> Any:
         y = transform(f, *options)(*args)
         found = grads(f, args, *dots)
-        y_dot = found[places[0]] if single else tuple(found[i] for i in places)
+        each = tuple(_entry(found, i, args[i]) for i in places)
+        y_dot = each[0] if single else each
         if with_value:
             return y, (jvp(f, args, *dots)[1], y_dot)
         return y, y_dot
@@ -161,10 +152,16 @@ def by_gradient(
     def pair_with_aux(f: Any, args: Any, *dots: Any) -> Any:
         y = transform(f, *options)(*args)
         found = grads(f, args, *dots)
-        y_dot = found[places[0]] if single else tuple(found[i] for i in places)
+        each = tuple(_entry(found, i, args[i]) for i in places)
+        y_dot = each[0] if single else each
         return y, (jvp(f, args, *dots)[1], y_dot)
 
     return pair_with_aux
+
+
+def _entry(found: Any, place: Any, x: Any) -> Any:
+    """A gradient with respect to one argument, zeros where there is none."""
+    return zeros_of(x) if found is None or found[place] is None else found[place]
 
 
 def by_pulling(pulled: Any, push: Any) -> Any:
@@ -190,6 +187,113 @@ def by_pulled(pulled: Any, jvp: Any) -> Any:
     return pair
 
 
+def joined(args: Any, dots: Any) -> Any:
+    """Two lists or tuples, joined."""
+    return args[0] + args[1], dots[0] + dots[1]
+
+
+def merged(args: Any, dots: Any) -> Any:
+    """Two dicts, of which the second one's values stay."""
+    return {**args[0], **args[1]}, {**dots[0], **dots[1]}
+
+
+def repeated(args: Any, dots: Any) -> Any:
+    """A list or tuple times a number."""
+    return args[0] * args[1], dots[0] * args[1]
+
+
+def times(args: Any, dots: Any) -> Any:
+    """A number times a list or tuple."""
+    return args[0] * args[1], args[0] * dots[1]
+
+
+def by_method(push: Any, method: Any, reflected: Any) -> Any:
+    """Of an operator that a method of an object is called for."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        if reflected:
+            return push(method, (args[1], args[0]), (dots[1], dots[0]))
+        return push(method, args, dots)
+
+    return pair
+
+
+def by_methods(push: Any, first: Any, second: Any) -> Any:
+    """The same of two methods: where one returns NotImplemented, the other one is called with operands swapped."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        y, y_dot = push(first, args, dots)
+        if y is NotImplemented:
+            y, y_dot = push(second, (args[1], args[0]), (dots[1], dots[0]))
+        return y, y_dot
+
+    return pair
+
+
+def converted(form: Any) -> Any:
+    """Of `list`, `tuple` or `dict` of a container."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        return form(args[0]), form(dots[0])
+
+    return pair
+
+
+def taken(key: Any) -> Any:
+    """Of an item of a container."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        return args[0][key], dots[0][key]
+
+    return pair
+
+
+def of_field(name: Any, key: Any) -> Any:
+    """Of a field, whose tangent is at `key` in that of the object."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        return getattr(args[0], name), dots[0][key]
+
+    return pair
+
+
+def of_bound(name: Any) -> Any:
+    """Of a method that is read."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        return getattr(args[0], name), {"__self__": dots[0]}
+
+    return pair
+
+
+def plain_attribute(name: Any) -> Any:
+    """Of an attribute that moves with nothing."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        value = getattr(args[0], name)
+        return value, zeros_of(value)
+
+    return pair
+
+
+def plain_method(name: Any, named: Any) -> Any:
+    """Of a method that moves nothing."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        value = getattr(args[0], name)(*args[1:], **named)
+        return value, zeros_of(value)
+
+    return pair
+
+
+def summed(items: Any, start: Any = 0) -> Any:
+    """`sum(items, start)`, of objects as of numbers."""
+    total = start
+    for item in items:
+        total = total + item
+    return total
+
+
 def looped(body: Any, state: Any, n: Any) -> Any:
     """A loop of `n` steps, as `checkpoint_loop` does them."""
     for i in range(n):
@@ -201,14 +305,26 @@ __all__ = [
     "by_attribute",
     "by_forward_rule",
     "by_gradient",
+    "by_method",
+    "by_methods",
     "by_partials",
-    "by_plain_attribute",
     "by_pullback",
     "by_pulled",
     "by_pulling",
+    "converted",
+    "joined",
     "linearly",
     "looped",
+    "merged",
     "multilinearly",
+    "of_bound",
+    "of_field",
+    "plain_attribute",
+    "plain_method",
     "plainly",
     "refusing",
+    "repeated",
+    "summed",
+    "taken",
+    "times",
 ]

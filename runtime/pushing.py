@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import collections
 import functools
+import itertools
 import types
 from typing import Any, NoReturn
 
@@ -40,15 +41,18 @@ def new_zeros(value: Any) -> Any:
     return _zeros(value, _PLAIN, {})
 
 
+FROZEN = (
+    "a container or array that comes from outside is written into, in forward mode\n"
+    "Who else has it would not see the derivative of what is put there.\n"
+    "Make it here, or pass it as an argument with a tangent."
+)
+
+
 class FrozenList(list[Any]):
     """A list of zeros that nothing may be put into."""
 
     def _refuse(self, *args: Any, **kwargs: Any) -> NoReturn:
-        raise MutationError(
-            "a container that comes from outside is written into, in forward mode\n"
-            "Who else has it would not see the derivative of what is put there.\n"
-            "Make the container here, or pass it as an argument."
-        )
+        raise MutationError(FROZEN)
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         return list, (list(self),)  # a copy is nobody else's
@@ -90,7 +94,7 @@ def _zeros(value: Any, forms: Any, seen: dict[int, Any]) -> Any:  # noqa: C901  
         return made_list(items) if isinstance(value, list) else collections.deque(items, value.maxlen)
     if isinstance(value, dict):
         factory = getattr(value, "default_factory", None)
-        made = made_dict if factory is None else functools.partial(collections.defaultdict, _zero_factory(factory))
+        made = made_dict if factory is None else functools.partial(collections.defaultdict, zero_factory(factory))
         copy = seen[id(value)] = made()
         dict.update(copy, {k: _zeros(v, forms, seen) for k, v in value.items()})
         return copy
@@ -109,15 +113,19 @@ def _zeros(value: Any, forms: Any, seen: dict[int, Any]) -> Any:  # noqa: C901  
     return None
 
 
-def _zero_factory(factory: Any) -> Any:
-    """What makes the tangents of the values that `factory` makes."""
-    return (
-        float
-        if factory in (float, int, complex)
-        else factory
-        if factory in (list, dict)
-        else lambda: new_zeros(factory())
-    )
+def zeros_over(source: Any) -> Any:
+    """The tangents of the items that a loop runs over, which move with nothing; an iterator is not used up."""
+    if isinstance(source, type({}.items()) | type({}.values())):
+        return list(map(zeros_of, source))
+    zeros = zeros_of(source)
+    return itertools.repeat(0.0) if zeros is None else zeros
+
+
+def zero_factory(factory: Any) -> Any:
+    """What makes the tangents of the values that the factory of a `defaultdict` makes, which move with nothing."""
+    if factory is None or factory in (list, dict):
+        return factory
+    return float if factory in (float, int, complex) else lambda: new_zeros(factory())
 
 
 def zero_array(value: Any) -> Any:
@@ -296,4 +304,16 @@ def into(held: Any, new: Any) -> Any:
     return new
 
 
-__all__ = ["completed", "into", "new_zeros", "own", "returned", "spread", "zero_array", "zeros_of"]
+__all__ = [
+    "FROZEN",
+    "completed",
+    "into",
+    "new_zeros",
+    "own",
+    "returned",
+    "spread",
+    "zero_array",
+    "zero_factory",
+    "zeros_of",
+    "zeros_over",
+]

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime.containers import one_item
-from adcompiler.runtime.domain import is_part_of_rule
+from adcompiler.runtime.domain import writes_nothing
 from adcompiler.runtime.moves import moved
 
 # Functions that call a closure or partial, by its code or type.
@@ -58,7 +58,7 @@ def caller(f: Any, named: bool) -> Any:
     holders = _callers.setdefault(f if isinstance(f, type) else getattr(f, "__code__", type(f)), {})
     if named not in holders:
         made = holders[named] = types.FunctionType((_call_named if named else _call).__code__, globals(), "call")
-        made.__adcompiler_rule__ = is_part_of_rule(f)  # type: ignore[attr-defined]
+        made.__adcompiler_pure__ = writes_nothing(f)  # type: ignore[attr-defined]
     return holders[named]
 
 

@@ -11,7 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from adcompiler.runtime.checkpoints import Call, samples_of
+import numpy as np
+
+from adcompiler.runtime.checkpoints import NOTHING, Call, samples_of
 from adcompiler.runtime.frozen import as_called
 from adcompiler.runtime.marks import differentiating
 from adcompiler.runtime.randomness import States, generators, moved_on, replayed, states
@@ -22,10 +24,10 @@ def checkpoint_loop(body: Callable[[int, Any], Any], state: Any, n: int, *, snap
     """The state after `n` steps, ``for i in range(n): state = body(i, state)``, of which a pullback keeps a few.
 
     A state may have any structure; further arguments are what `body` captures, and have their cotangents. `snapshots`
-    states are kept at a time, the first one included: by default about log2(n), and the steps are computed about as
-    often again. With k snapshots and r times n computations more, (k + r)! / (k! r!) steps are reversed. `body` is
-    called as by `checkpoint`: it must not write into arrays that it is given, draws the same random numbers again, and
-    its effects are repeated. Raises ValueError for less than one snapshot.
+    states are kept at a time, the first one included: by default about 2 log2(n), with which the steps are computed
+    about log10(n) times more. With k snapshots and r times n computations more, (k + r)! / (k! r!) steps are reversed.
+    `body` is called as by `checkpoint`: it must not write into arrays that it is given, draws the same random numbers
+    again, and its effects are repeated. Raises ValueError for less than one snapshot.
     """
     check_snapshots(n, snapshots)
     for i in range(n):
@@ -37,7 +39,7 @@ def check_snapshots(n: int, snapshots: int | None) -> int:
     """How many states are kept, if that makes sense."""
     if snapshots is not None and snapshots < 1:
         raise ValueError(f"checkpoint_loop keeps at least one state, and snapshots is {snapshots}")
-    return snapshots or max(1, math.ceil(math.log2(max(n, 1) + 1)))
+    return snapshots or max(1, 2 * math.ceil(math.log2(max(n, 1) + 1)))
 
 
 def reach(kept: int, times: int) -> int:
@@ -74,6 +76,7 @@ class Steps:
         self.single_use = config.single_use
         self.original = body
         self.body, state = as_called((body, state), arrays=written_later is not None)
+        self.steady = as_called(self.body, arrays=False) is self.body
         self.sources = generators(body, state)
         self.snapshots = {0: Snapshot(state, states(self.sources))}
         self.samples: dict[int, Any] = {}
@@ -116,16 +119,23 @@ class Steps:
         if end > start and bars[1] is not None:
             call = Call(self.wanted, self.outside, self.body, (start, first.state), {}, first.before)
             call.samples = self.samples.get(end)
+            call.steady = self._is_steady(first.state)
             body_bar, _, bars[1] = call.pullback(bars[1])
             bars[0] = accumulate(bars[0], body_bar)
 
     def _advanced(self, start: int, end: int, first: Snapshot) -> Snapshot:
         """The state before the step `end`, from that before `start`."""
-        body, state = as_called((self.body, first.state), arrays=False)
-        with replayed(first.before), differentiating():
+        body, state = self.body, first.state
+        if not self._is_steady(state):
+            body, state = as_called((body, state), arrays=False)
+        with replayed(first.before) if first.before else NOTHING, differentiating():
             for i in range(start, end):
                 state = body(i, state)
             return Snapshot(state, states(self.sources))
+
+    def _is_steady(self, state: Any) -> bool:
+        """Whether a step can change nothing of what it is given but the numbers in an array."""
+        return self.steady and type(state) is np.ndarray
 
 
 def _first_kept(n: int, kept: int) -> list[int]:

@@ -31,9 +31,11 @@ from adcompiler.runtime.members import (
 )
 from adcompiler.runtime.moved import CONTAINERS, Operation
 from adcompiler.runtime.places import LOAD_ATTRIBUTE, LOAD_ITEM
+from adcompiler.runtime.pushed_calls import as_code, push, push_method
 from adcompiler.runtime.resolved import Resolved
 from adcompiler.runtime.stores import Writing, found_at_run_time, write_array, written_bar
 from adcompiler.runtime.tangents import accumulate
+from adcompiler.runtime.tracked_pushes import is_shared, of_place, of_pushed
 from adcompiler.runtime.writes import WRITES
 
 _compile: Callable[..., Any]
@@ -102,6 +104,13 @@ def _resolved(hot: Any, wanted: tuple[bool, ...], f: Any, args: Any, kwargs: Any
         return _of_operation(operation, owner, count, hot[0])
     if is_mark(f):
         check_by_value(f, [v for on, v in zip(wanted[1:], (*args, *kwargs.values()), strict=True) if on], any(hot))
+    if f in (push, push_method) and any(wanted) and is_shared(args, kwargs):
+        found = of_place(hot[0], f, args, kwargs)
+        if found is not None:
+            return found
+        pair, inputs, to_call = as_code(f, args, kwargs)
+        _check_arrays(hot[1:], (f, *args, *kwargs.values()))
+        return of_pushed(_compile, f, pair, inputs, to_call, count)
     inner = dynamic.resolve(wanted, f, *args, **kwargs)
     if inner.source is not None:
         function, flags, first = inner.source

@@ -1,7 +1,8 @@
-"""Functions that users get back from `checkpoint` and `custom_pullback`: they call a function with a rule, the target.
+"""Functions that users get back from `checkpoint` and its like: they call another one, the target.
 
 checkpoint(f)(x)          is          recomputed(f, x)
 custom_pullback(f)(x)     is          with_pullback(f, x)
+stop_gradient(f)(x)       is          stopped(f, x)
 """
 
 from __future__ import annotations

@@ -114,14 +114,14 @@ def test_few_states_are_kept():
 
 
 def test_the_number_of_states_by_default():
-    """Without a number about log2(n) states are kept."""
+    """Without a number about 2 log2(n) states are kept."""
     x = np.ones(10_000)
     _, back = pullback(lambda x: checkpoint_loop(lambda i, u: np.sin(u), x, 1000), x)
     tracemalloc.start()
     back(x)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
-    assert most < 20 * x.nbytes
+    assert most < 28 * x.nbytes
 
 
 @pytest.mark.parametrize("snapshots", [1, 3, 20])

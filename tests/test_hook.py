@@ -310,6 +310,38 @@ def test_calls_that_are_known_at_run_time_only():
     assert -3.0 == gradient(lambda *a: hook(*a) * 3.0, 1)(negated, 2.0)
 
 
+class Scale:
+    """An object whose method is stopped."""
+
+    def __init__(self, w):
+        self.w = w
+
+    def of(self, x):
+        return self.w * x
+
+
+def square(x):
+    return x * x
+
+
+@pytest.mark.parametrize(
+    ("f", "slope"),
+    [
+        (lambda x: stop_gradient(square)(x) * x, 9.0),
+        (lambda x: stop_gradient(np.sin)(x) * x, np.sin(3.0)),
+        (lambda x: stop_gradient(lambda t: t * x)(x) * x, 9.0),
+        (lambda x: stop_gradient(lambda: x * x)() * x, 9.0),
+        (lambda x: stop_gradient(Scale(x).of)(x) * x, 9.0),
+        (lambda x: [square, stop_gradient(square)][-1](x) * x, 9.0),
+        (lambda x: sum(map(stop_gradient(square), [x, x])) * x, 18.0),
+    ],
+)
+def test_the_results_of_a_function_are_constants(f, slope):
+    """`stop_gradient` of a function, known or found at run time, with what it has captured."""
+    assert f(3.0) == pytest.approx(slope * 3.0)
+    assert (slope,) == both_modes(f, 3.0)
+
+
 def test_itself_differentiated():
     """The gradient of `hook` and of `stop_gradient` themselves."""
     assert -1.0 == gradient(hook, "x")(negated, 3.0)

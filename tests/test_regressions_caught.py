@@ -264,3 +264,66 @@ def stored_where_nothing_comes_back(x):
 def test_a_store_that_never_happens():
     """What would be stored is never there."""
     check(stored_where_nothing_comes_back, 0.7)
+
+
+EVENTS = []
+
+
+def noted(x):
+    EVENTS.append("noted")
+    return x
+
+
+def deleted_in_a_loop(x, n):
+    e = x
+    for _ in range(n):
+        try:
+            y = e * noted(x)
+            del e
+        except NameError:
+            y = x
+    return y
+
+
+@pytest.mark.parametrize("n", [1, 3])
+def test_a_deleted_name_is_read_at_its_turn(n):
+    """Reading it fails before anything right of it is called."""
+    EVENTS.clear()
+    assert gradient(deleted_in_a_loop)(1.5, n) == (3.0 if n == 1 else 1.0)
+    assert EVENTS == ["noted"]
+
+
+def branch_left_under_another_return(x, z):
+    b = x + 0.3
+    try:
+        b = x * 0.7
+        if x < 5:
+            b = z * 0.7
+            return x * 9.0
+    finally:
+        return b * x  # noqa: B012
+
+
+def branch_left_under_an_exception(x, z):
+    b = x + 0.3
+    try:
+        try:
+            b = x * 0.7
+            if x < 5:
+                b = z * 0.7
+                return x * 9.0
+            b = b * 3
+        finally:
+            raise ValueError
+    except ValueError:
+        b = b * x
+    return b
+
+
+@pytest.mark.parametrize("program", [branch_left_under_another_return, branch_left_under_an_exception])
+def test_a_branch_that_leaves_and_does_not_get_away(program):
+    """Whether a branch was taken does not depend on where the function is left in the end."""
+    assert gradient(program, (0, 1))(0.5, 0.25) == pytest.approx((0.7 * 0.25, 0.7 * 0.5))
+    assert gradient(program, (0, 1))(6.0, 0.25) == pytest.approx(
+        (1.4 * 6, 0.0) if program is branch_left_under_another_return else (4.2 * 6, 0.0)
+    )

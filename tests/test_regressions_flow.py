@@ -603,3 +603,49 @@ def test_an_unpacking_of_no_arguments_is_no_argument():
     """`np.floor(x, *())` writes nowhere."""
     others = ()
     assert [3.0, 3.0] == list(gradient(lambda x: np.sum(np.floor(x, *others) * 0 + 3 * x))(np.array([0.5, 1.5])))
+
+
+def continued_in_the_else_of_a_for(x, n):
+    b = 2.0
+    for _ in range(n):
+        for _ in range(2):
+            pass
+        else:
+            b = x
+            continue
+        b = 1.0
+    return b * b
+
+
+def continued_in_the_else_of_a_while(x, n):
+    b, k = 2.0, 0
+    while k < n:
+        k += 1
+        while k < 0:
+            pass
+        else:
+            b = x
+            continue
+        b = 1.0
+    return b * b
+
+
+def left_in_the_else_of_a_for(x, n):
+    b = 2.0
+    for i in range(n):
+        for _ in range(2):
+            pass
+        else:
+            b = x
+            if i == 0:
+                break
+        b = 1.0
+    return b * b
+
+
+@pytest.mark.parametrize(
+    "f", [continued_in_the_else_of_a_for, continued_in_the_else_of_a_while, left_in_the_else_of_a_for]
+)
+def test_the_else_of_a_loop_is_no_part_of_it(f):
+    """A `break` or `continue` there is one of the loop around, which goes on with what is assigned before it."""
+    assert [0.0, 3.0, 3.0] == [gradient(f)(1.5, n) for n in (0, 1, 3)]

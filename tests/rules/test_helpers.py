@@ -71,6 +71,7 @@ CASES = [
         case(guarded.take_share, normal(3), s, wrt="c", real_only=True)
         for s in (MASK, np.array([0.5, 1.0, 0.0]), True, 0.5)
     ),
+    *(case(guarded.log_weight, a, normal(3), exp) for a in (0.0, normal(3)) for exp in (np.exp, np.exp2)),
     case(guarded.nan_to_num_bar, normal(3), np.array([1.0, np.nan, 2.0]), wrt="c"),
     *(case(guarded.integer_power, normal(3), n) for n in (1, 2, 5, 20)),
     *(
