@@ -22,11 +22,12 @@ from adcompiler.errors import (
     refuse,
 )
 from adcompiler.kept import Kept, plan_of, remembered
-from adcompiler.lattice import Inert, Observed, Unknown, can_be_active, is_scalar
+from adcompiler.lattice import Closure, Inert, Observed, Unknown, can_be_active, is_scalar
 from adcompiler.pipeline import Compiled
 from adcompiler.program import signature_of
 from adcompiler.runtime.arrays import like_of
 from adcompiler.runtime.bars import Bars, Tracked
+from adcompiler.runtime.domain import writes_nothing
 from adcompiler.runtime.held import hold, hold_arrays
 from adcompiler.runtime.project import detach, materialize, project
 from adcompiler.runtime.release import current, current_stream, using
@@ -216,7 +217,8 @@ def call_finisher(again: bool, bound: dict[str, Any], count: int, strict: bool, 
     """The value and a pullback with one cotangent per argument; `bound` has their positions, parameter by parameter."""
     active, backward, plan = compiled.pair.active, compiled.alone[1], plan_of(compiled)
     _check_reads(compiled, strict)
-    unseen = compiled.pair.table and compiled.program.escaped and not again
+    known = again or writes_nothing(compiled.request.function)  # these write into nothing that they are given
+    unseen = compiled.pair.table and compiled.program.escaped and not known
     if alias(compiled.spec).sure_writes or unseen:
         raise refuse(
             MutationError,
@@ -236,8 +238,13 @@ def call_finisher(again: bool, bound: dict[str, Any], count: int, strict: bool, 
 
 def _check_reads(compiled: Compiled, strict: bool) -> None:
     """Raise if a function reads arrays from outside, where its caller writes into such."""
-    for guard in compiled.program.guards.values() if strict else ():
-        if guard.path[0].form in ("global", "cell") and can_be_active(guard.kind) and not is_scalar(guard.kind):
+    guards = compiled.program.guards.values() if strict else ()
+    inert = {guard.path for guard in guards if not can_be_active(guard.kind)}
+    for guard in guards:
+        # What a closure has captured has guards of its own.
+        read = guard.path[0].form in ("global", "cell") and not isinstance(guard.kind, Closure)
+        within = any(guard.path[: i + 1] in inert for i in range(len(guard.path)))
+        if read and not within and can_be_active(guard.kind) and not is_scalar(guard.kind):
             raise refuse(
                 MutationError,
                 *_reader(compiled.request.function),

@@ -15,6 +15,7 @@ from adcompiler.overlap import overlap_check
 from adcompiler.pipeline import LOCK, Request, compiling, until_settled
 from adcompiler.program import Program
 from adcompiler.pushforward import pushforward_of
+from adcompiler.runtime.domain import writes_nothing
 from adcompiler.runtime.release import OFF
 from adcompiler.spec import Spec
 from adcompiler.variants import Variants
@@ -79,8 +80,11 @@ def _found(compiled: Any) -> Finish:
         for guard in compiled.program.guards.values()
     )
     compiled.forward.__adcompiler_careful__ = any(f.careful for f in compiled.units)
-    compiled.forward.__adcompiler_writes__ = bool(alias(compiled.spec).sure_writes)
+    writes = bool(alias(compiled.spec).sure_writes)
+    compiled.forward.__adcompiler_writes__ = writes
     compiled.forward.__adcompiler_overlap__ = overlap_check(compiled)
+    known = writes_nothing(compiled.request.function)
+    compiled.forward.__adcompiler_pure__ = known or not (writes or compiled.program.escaped)
     compiled.forward.__adcompiler_derivative__ = compiled.derivative
     bound = {"jvp": compiled.forward, "active": active}
     return Finish(None, ("$found = $jvp, ({names},), $active", "return $found"), bound)

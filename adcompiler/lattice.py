@@ -218,7 +218,7 @@ REAL_TYPES = frozenset({float, np.float64, np.float32, np.float16, np.longdouble
 COMPLEX_TYPES = frozenset({complex, np.complex128, np.complex64, np.clongdouble})
 INTEGER_TYPES = frozenset({int, *(np.dtype(c).type for c in "bhilqBHILQ")})
 
-_CONSTANTS = (bool, str, bytes, type, types.ModuleType, types.EllipsisType, enum.Enum)
+_CONSTANTS = (bool, str, bytes, type, types.ModuleType, types.EllipsisType, types.NotImplementedType, enum.Enum)
 _GENERATORS = (np.random.Generator, np.random.RandomState)
 _DISPATCHED = type(np.sum)  # NumPy's functions that other array libraries may answer
 

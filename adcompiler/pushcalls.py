@@ -47,7 +47,7 @@ from adcompiler.runtime.pushing import into, zeros_of
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.revolve import checkpoint_loop
 from adcompiler.runtime.transformed import Holder
-from adcompiler.runtime.walk import is_array, is_constant
+from adcompiler.runtime.walk import entries, is_array, is_constant
 
 _IN_PLACE = {
     getattr(operator, f"i{name}"): getattr(operator, name)
@@ -306,9 +306,9 @@ def push_rule(
     """The reverse of a call in forward mode: that of what computes the pair."""
     dots, own = _with_functions(f, args, dots, own)
     found = find(f, args, dots, named or {}, own)
-    if needs[3] and found.pair is not found.run and not all(map(is_constant, (named or {}).values())):
+    if needs[3] and found.pair is not found.run and not _is_still(named or {}):
         raise no_second(f)
-    return _reversed(found, f, len(args), tuple(named or ()), own, config.protecting(written_later))
+    return _reversed(found, f, len(args), tuple(named or ()), config.protecting(written_later))
 
 
 @rrule(push_method)
@@ -326,10 +326,9 @@ def push_method_rule(
 ) -> Any:
     """The same of a method."""
     found = find(name, (obj, *args), (obj_dot, *dots), named or {}, None)
-    if needs[5] and found.pair is not found.run and not all(map(is_constant, (named or {}).values())):
+    if needs[5] and found.pair is not found.run and not _is_still(named or {}):
         raise no_second(name)
-    config = config.protecting(written_later)
-    value, back = _reversed(found, None, len(args) + 1, tuple(named or ()), None, config)
+    value, back = _reversed(found, None, len(args) + 1, tuple(named or ()), config.protecting(written_later))
 
     def pullback(y_bar: Any) -> tuple[Any, ...]:
         _, bars, dot_bars, named_bar, _ = back(y_bar)
@@ -338,7 +337,13 @@ def push_method_rule(
     return value, pullback
 
 
-def _reversed(found: Found, f: Any, count: int, named: tuple[str, ...], own: Any, config: Any) -> Any:
+def _is_still(value: Any) -> bool:
+    """Whether nothing in a value has a derivative."""
+    children = None if is_constant(value) else entries(value)
+    return is_constant(value) if children is None else all(map(_is_still, children.values()))
+
+
+def _reversed(found: Found, f: Any, count: int, named: tuple[str, ...], config: Any) -> Any:
     """The pair of value and tangent, and its pullback; there are `count` arguments and `named` keywords."""
     if found.pair is None:
         raise no_second(f)

@@ -8,10 +8,10 @@ from typing import Any
 
 from adcompiler.errors import NoRuleError
 from adcompiler.forward_call import forward_call
-from adcompiler.found import Found, both, filled, once, same
+from adcompiler.found import Found, filled, no_second, once, same
 from adcompiler.rules.forward import forward_rule, forward_rules, forward_signature
 from adcompiler.rules.registry import key_name
-from adcompiler.runtime.pushed_rules import by_forward_rule, by_partials, by_pullback, linearly, multilinearly
+from adcompiler.runtime.pushed_rules import by_forward_rule, by_partials, by_pullback, linearly, multilinearly, refusing
 from adcompiler.runtime.pushing import zeros_of
 from adcompiler.runtime.ruling import first_that_takes
 from adcompiler.transpose import forward_by_transposition, transposed
@@ -19,38 +19,26 @@ from adcompiler.transpose import forward_by_transposition, transposed
 
 def of_rule(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> Found:
     """The call of a function with rules."""
-    count, names = len(args), list(named)
+    places: list[int] | None = None
     if named:
-        args, dots, named = by_position(f, rules, args, dots, named)
+        args, dots, named, places = by_position(f, rules, args, dots, named)
     found = Found(by_rule, (f, rules, args, dots, named), *as_code(f, rules, args, dots, named))
-    return _by_name(found, count, names, len(args), _taken_by(f, rules)) if names else found
+    return found if places is None or found.pair is None else _as_given(found, places, len(dots))
 
 
-def _taken_by(f: Any, rules: Any) -> list[str]:
-    signature = rules[0].signature if rules else forward_signature(forward_rules(f)[0])
-    return list(signature.parameters)
+def _as_given(found: Found, places: list[int], count: int) -> Found:
+    """The same for the arguments and keywords as they were given, of which `places` are those in the call."""
 
-
-def _by_name(found: Found, count: int, names: list[str], places: int, parameters: list[str]) -> Found:
-    """What is found for a call with keywords, of which some have become positional: in the order of the call."""
-    new = [*range(count), *(names.index(p) + count if p in names else None for p in parameters[count:places])]
-    left = [i + count for i, n in enumerate(names) if i + count not in new]
-    order = [*new, *left]
-
-    def back(bars: Any) -> tuple[Any, Any]:
-        out: list[list[Any]] = []
-        for each in found.back(bars):
-            by_place = dict(zip(order, filled(each, len(order)), strict=True))
-            out.append([by_place.get(i) for i in range(count + len(names))])
-        return out[0], out[1]
+    def back(inputs: Any) -> tuple[Any, Any]:
+        each = (filled(bars, count) for bars in found.back(inputs))
+        bars, dot_bars = ([own[i] for i in places] for own in each)
+        return bars, dot_bars
 
     def moved(dots: Any) -> tuple[Any, ...]:
-        return tuple(None if i is None else dots[i] for i in order)
+        by_place = dict(zip(places, dots, strict=True))
+        return tuple(by_place.get(i) for i in range(count))
 
-    def given(of_args: Any, of_dots: Any) -> Any:
-        return found.given(moved(of_args)[:places], moved(of_dots)[: len(found.inputs[1])])
-
-    return replace(found, back=back, given=given) if found.pair is not None else found
+    return replace(found, back=back, given=lambda of_args, of_dots: found.given(moved(of_args), moved(of_dots)))
 
 
 def by_rule(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any, Any]:
@@ -81,65 +69,79 @@ def by_rule(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any, 
     )
 
 
-def by_position(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any, Any, Any]:
-    """Keywords that a rule takes by position, too, among the arguments."""
+def by_position(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any, Any, Any, Any]:
+    """Keywords that a rule takes by position, too, among the arguments; and where each argument and keyword is then."""
     rule = rules[rules.index(first_that_takes(rules, args, named))] if rules else None
     signature = rule.signature if rule is not None else forward_signature(forward_rules(f)[0])
     try:
         bound = signature.bind(*args, **named)
     except TypeError:
-        return args, dots, named
+        return args, dots, named, None
     marks = dict(zip(named, dots[len(args) :], strict=True))
     given = set(bound.arguments)
     names = [p.name for p in signature.parameters.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
     last = max((i for i, n in enumerate(names) if n in given), default=-1)
     if any(p.kind is p.VAR_POSITIONAL for p in signature.parameters.values()) or last + 1 < len(args):
-        return args, dots, named
+        return args, dots, named, None
     bound.apply_defaults()
     new = tuple(bound.arguments[n] for n in names[: last + 1])
     new_dots = (*dots[: len(args)], *(marks.get(n) for n in names[len(args) : last + 1]))
     left = {k: v for k, v in named.items() if k not in names[: last + 1]}
-    return new, (*new_dots, *(marks[k] for k in left)), left
+    at = {n: i for i, n in enumerate([*names[: last + 1], *left])}
+    places = [*range(len(args)), *(at[n] for n in marks)]
+    return new, (*new_dots, *(marks[k] for k in left)), left, places
 
 
 def as_code(f: Any, rules: Any, args: Any, dots: Any, named: Any) -> tuple[Any, ...]:
     """A call with a rule as plain code, with what it is given."""
+    count = len(args)
+    if any(dot is not None for dot in dots[count:]):
+        return None, ()
+    dots = tuple(dots[:count])
+    whole = (args, dots), same, lambda of_args, of_dots: (tuple(of_args[:count]), tuple(of_dots[:count]))
     rule = rules[rules.index(first_that_takes(rules, args, named))] if rules else None
     explicit = forward_rule(f, rule)
-    active = [i for i, dot in enumerate(dots[: len(args)]) if dot is not None]
-    names, several = _positions(rule.signature, len(args)) if rule is not None else ([], None)
-    given = {names[i] for i in active}
-    whole = same, both
-    if explicit is not None and len(dots) == len(args) and not _declines(explicit, args, dots, named):
-        several, wanted = None, len(forward_signature(explicit).parameters)
-        if any(p.kind is p.VAR_POSITIONAL for p in forward_signature(explicit).parameters.values()):
-            several = _positions(forward_signature(explicit), len(args))[1]
-        return once(by_forward_rule, explicit, named, (several, wanted)), (args, dots), *whole
+    if explicit is not None:
+        parameters = forward_signature(explicit)
+        places = _positions(parameters, count)[1], len(parameters.parameters)
+        other = None
+        if "NotImplemented" in explicit.__code__.co_names:
+            other = _by_rules(f, rules, rule, dots, named) or once(refusing, str(no_second(f)))
+        return once(by_forward_rule, explicit, named, places, other), *whole
     if rule is None:
         return None, ()
+    names, _ = _positions(rule.signature, count)
+    active = [i for i, dot in enumerate(dots) if dot is not None]
+    given = {names[i] for i in active}
     if rule.partials:
         wants = tuple("out" in inspect.signature(p).parameters for p in rule.partials)
-        return once(by_partials, f, rule.partials, wants, tuple(active)), (args, dots), *whole
+        return once(by_partials, f, rule.partials, wants, tuple(active)), *whole
     if given and given <= set(rule.linear) and callable(f):
-        moved = tuple(n in rule.linear for n in names[: len(args)])
-        filled = tuple(zeros_of(a) if on and d is None else d for a, d, on in zip(args, dots, moved, strict=False))
-        return once(linearly, f, moved, named), (args, filled), *whole
+        moved = tuple(n in rule.linear for n in names)
+        whole_dots = tuple(zeros_of(a) if on and d is None else d for a, d, on in zip(args, dots, moved, strict=False))
+        return once(linearly, f, moved, named), (args, whole_dots), *whole[1:]
     if given and given <= set(rule.multilinear) and callable(f):
-        return once(multilinearly, f, tuple(active), named), (args, dots), *whole
-    if rule.options:
-        return None, ()
-    places = several, len(rule.signature.parameters)
-    return once(by_pullback, rule.function, named, transposed, places), (args, dots), *whole
+        each = tuple(tuple(i == j for j in range(count)) for i in active)
+        return once(multilinearly, f, each, named), *whole
+    pair = _by_rules(f, rules, rule, dots, named)
+    return (None, ()) if pair is None else (pair, *whole)
 
 
-def _declines(explicit: Any, args: Any, dots: Any, named: Any) -> bool:
-    """Whether a forward rule that may leave a call to others does so."""
-    if "NotImplemented" not in explicit.__code__.co_names:
-        return False
-    signature = forward_signature(explicit)
-    marks = signature.bind_partial(*dots).arguments
-    tangents = tuple(marks.get(n, () if p.kind is p.VAR_POSITIONAL else None) for n, p in signature.parameters.items())
-    return explicit(tangents, *args, **named) is NotImplemented
+def _by_rules(f: Any, rules: Any, rule: Any, dots: Any, named: Any) -> Any:
+    """The call of a reverse rule as plain code, where nothing else is known of it; behind it come those that follow."""
+    if rule is None or set(rule.options) - {"needs"}:
+        return None
+    count, parameters = len(dots), rule.signature.parameters
+    names, several = _positions(rule.signature, count)
+    if "needs" in rule.options:
+        active = {n for n, dot in zip(names, dots, strict=True) if dot is not None}
+        named = {**named, "needs": tuple(n in active for n in parameters)}
+    declined = None
+    if "NotImplemented" in rule.function.__code__.co_names:
+        following = next(iter(rules[rules.index(rule) + 1 :]), None)
+        rest = {k: v for k, v in named.items() if k != "needs"}
+        declined = _by_rules(f, rules, following, dots, rest) or once(refusing, str(no_second(f)))
+    return once(by_pullback, rule.function, named, transposed, (several, len(parameters)), declined)
 
 
 def _positions(signature: inspect.Signature, count: int) -> tuple[list[str], int | None]:

@@ -20,13 +20,17 @@ import numpy as np
 
 from adcompiler.errors import DifferentiationError, NoRuleError
 from adcompiler.finish import pullback_finisher
+from adcompiler.rules.forward import frule
 from adcompiler.rules.registry import Rule, key_name, rrule
 from adcompiler.runtime import dynamic
 from adcompiler.runtime.elementary import multiply_strong
 from adcompiler.runtime.pointwise import slope
 from adcompiler.runtime.project import materialize, project
+from adcompiler.runtime.pushed_calls import push
+from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.ruling import options_of, value_and_pullback
 from adcompiler.runtime.shapes import fit, real
+from adcompiler.runtime.tangents import accumulate
 from adcompiler.runtime.walk import entries, is_array, is_constant, part, replaced
 from adcompiler.variants import Variants
 
@@ -68,6 +72,33 @@ def transposed_rule(pullback: Any, y: Any, tangents: Any) -> Any:
     return y_dot, back
 
 
+@frule(transposed)
+def transposed_forward(tangents: Any, pullback: Any, y: Any, dots: Any) -> Any:
+    """The tangent moves with the tangents, and with what the pullback captured: by the transpose of its tangent."""
+    y_dot = transposed(pullback, y, dots)
+    if tangents[0] is None:
+        return y_dot, transposed(pullback, y, tangents[2])
+    moved = transposed(_tangent_of(pullback, tangents[0]), y, dots)
+    if tangents[2] is None:
+        return y_dot, moved
+    return y_dot, accumulate(moved, transposed(pullback, y, tangents[2]))
+
+
+@rrule(accumulate, linear=("a", "b"))
+def accumulate_rule(a: Any, b: Any) -> Any:
+    return accumulate(a, b), lambda bar: (bar, bar)
+
+
+def _tangent_of(pullback: Any, dot: Any) -> Any:
+    """How a pullback moves in the direction `dot` of what it captured; linear in the cotangent as itself."""
+
+    def moved(y_bar: Any) -> Any:
+        _, bars_dot = push(pullback, (y_bar,), (None,), None, dot)
+        return bars_dot
+
+    return moved
+
+
 def _pulled(
     pullback: Pullback, y_bar: Any, wanted: tuple[str, ...], name: str
 ) -> tuple[Any, Callable[[Any], tuple[Any, Any]]]:
@@ -85,6 +116,7 @@ def _call(pullback: Any, y_bar: Any) -> Any:
 
 def _variants(pullback: Any, wanted: tuple[str, ...]) -> Variants:
     """What is compiled for one body of a pullback, of which there is a new closure for every call of its rule."""
+    caller(pullback, False).__adcompiler_pure__ = True  # the pullback of a rule, of a user's, too
     made = _compiled.setdefault(getattr(pullback, "__code__", type(pullback)), {})
     if wanted not in made:
         function = types.FunctionType(_call.__code__, globals(), getattr(pullback, "__name__", "pullback"))

@@ -210,7 +210,7 @@ def cond(tangents, x, p=None):
 def multi_dot(tangents, arrays):
     y = np.linalg.multi_dot(arrays)
     y_dot = 0.0
-    for i, dot in enumerate(tangents[0]):
-        if dot is not None:
-            y_dot = y_dot + np.linalg.multi_dot([*arrays[:i], dot, *arrays[i + 1 :]])
+    for i in range(len(arrays)):
+        if tangents[0][i] is not None:
+            y_dot = y_dot + np.linalg.multi_dot([*arrays[:i], tangents[0][i], *arrays[i + 1 :]])
     return y, y_dot

@@ -172,7 +172,7 @@ def log_weight_(a, b, exp):
 # Choices
 
 
-@rrule(masked, result="fresh", flat=("mask",))
+@rrule(masked, result="fresh", flat=("mask",), linear=("c",))
 def masked_(c, mask):
     y = masked(c, mask)
     c_shape = shape(c)
@@ -183,7 +183,7 @@ def masked_(c, mask):
     return y, pullback
 
 
-@rrule(masked_out, result="fresh", flat=("mask",))
+@rrule(masked_out, result="fresh", flat=("mask",), linear=("c",))
 def masked_out_(c, mask):
     y = masked_out(c, mask)
     c_shape = shape(c)
@@ -194,7 +194,7 @@ def masked_out_(c, mask):
     return y, pullback
 
 
-@rrule(take_share, result="fresh", flat=("share",))
+@rrule(take_share, result="fresh", flat=("share",), linear=("c",))
 def take_share_(c, share):
     y = take_share(c, share)
     c_shape = shape(c)

@@ -13,7 +13,7 @@ from adcompiler.runtime.reduction import (
 from adcompiler.runtime.shapes import fit, shape
 
 
-@rrule(share, result="fresh", flat=("hit", "axis", "keepdims"))
+@rrule(share, result="fresh", flat=("hit", "axis", "keepdims"), linear=("c",))
 def share_(c, hit, axis, keepdims):
     y = share(c, hit, axis, keepdims)
     c_shape = shape(c)
@@ -24,7 +24,7 @@ def share_(c, hit, axis, keepdims):
     return y, pullback
 
 
-@rrule(mean_of_hits, result="fresh", flat=("hit", "axis", "keepdims"))
+@rrule(mean_of_hits, result="fresh", flat=("hit", "axis", "keepdims"), linear=("c",))
 def mean_of_hits_(c, hit, axis, keepdims):
     y = mean_of_hits(c, hit, axis, keepdims)
     c_shape = shape(c)
@@ -46,7 +46,7 @@ def degrees_of_freedom_(x, axis, ddof):
     return y, pullback
 
 
-@rrule(reverse_cumsum, result="fresh", flat=("axis",))
+@rrule(reverse_cumsum, result="fresh", flat=("axis",), linear=("c",))
 def reverse_cumsum_(c, axis):
     y = reverse_cumsum(c, axis)
 
@@ -56,7 +56,7 @@ def reverse_cumsum_(c, axis):
     return y, pullback
 
 
-@rrule(diff_bar, result="same", flat=("x_shape", "n", "axis"))
+@rrule(diff_bar, result="same", flat=("x_shape", "n", "axis"), linear=("c",))
 def diff_bar_(c, x_shape, n, axis):
     y = diff_bar(c, x_shape, n, axis)
 

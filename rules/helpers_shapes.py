@@ -25,7 +25,7 @@ from adcompiler.runtime.shapes import shape as shape_of
 # Shapes
 
 
-@rrule(fit, result="same", flat=("shape",))
+@rrule(fit, result="same", flat=("shape",), linear=("c",))
 def fit_(c, shape):
     y = fit(c, shape)
     c_shape = shape_of(c)
@@ -36,7 +36,7 @@ def fit_(c, shape):
     return y, pullback
 
 
-@rrule(broadcast, result="same", flat=("shape",))
+@rrule(broadcast, result="same", flat=("shape",), linear=("c",))
 def broadcast_(c, shape):
     y = broadcast(c, shape)
     c_shape = shape_of(c)
@@ -47,7 +47,7 @@ def broadcast_(c, shape):
     return y, pullback
 
 
-@rrule(expand, result="same", flat=("shape", "axis", "keepdims"))
+@rrule(expand, result="same", flat=("shape", "axis", "keepdims"), linear=("c",))
 def expand_(c, shape, axis=None, keepdims=False):
     y = expand(c, shape, axis, keepdims)
     c_shape = shape_of(c)
@@ -58,7 +58,7 @@ def expand_(c, shape, axis=None, keepdims=False):
     return y, pullback
 
 
-@rrule(keep_dims, result="same", flat=("axis", "keepdims"))
+@rrule(keep_dims, result="same", flat=("axis", "keepdims"), linear=("c",))
 def keep_dims_(c, axis, keepdims):
     y = keep_dims(c, axis, keepdims)
     c_shape = shape_of(c)
@@ -69,7 +69,7 @@ def keep_dims_(c, axis, keepdims):
     return y, pullback
 
 
-@rrule(reshape, result="same", flat=("shape", "order"))
+@rrule(reshape, result="same", flat=("shape", "order"), linear=("c",))
 def reshape_(c, shape, order="C"):
     y = reshape(c, shape, order)
     c_shape = shape_of(c)
@@ -83,7 +83,7 @@ def reshape_(c, shape, order="C"):
 # Numbers
 
 
-@rrule(conj, result="same", kind="like")
+@rrule(conj, result="same", kind="like", linear=("c",))
 def conj_(c):
     y = conj(c)
 
@@ -93,7 +93,7 @@ def conj_(c):
     return y, pullback
 
 
-@rrule(real, result="same", kind="like")
+@rrule(real, result="same", kind="like", linear=("c",))
 def real_(c):
     y = real(c)
 
@@ -103,7 +103,7 @@ def real_(c):
     return y, pullback
 
 
-@rrule(cast_bar, result="same", flat=("dtype",))
+@rrule(cast_bar, result="same", flat=("dtype",), linear=("c",))
 def cast(c, dtype):
     y = cast_bar(c, dtype)
 
@@ -113,7 +113,7 @@ def cast(c, dtype):
     return y, pullback
 
 
-@rrule(as_array, result="same")
+@rrule(as_array, result="same", linear=("x",))
 def as_array_(x):
     y = as_array(x)
     x_shape = shape_of(x)
@@ -124,7 +124,7 @@ def as_array_(x):
     return y, pullback
 
 
-@rrule(moved_to, result="same", flat=("like",))
+@rrule(moved_to, result="same", flat=("like",), linear=("x",))
 def moved_to_(like, x):
     y = moved_to(like, x)
     home = home_of(x)
@@ -135,7 +135,7 @@ def moved_to_(like, x):
     return y, pullback
 
 
-@rrule(moved_home, result="same", flat=("home",))
+@rrule(moved_home, result="same", flat=("home",), linear=("c",))
 def moved_home_(c, home):
     y = moved_home(c, home)
     before = home_of(c)
@@ -149,7 +149,7 @@ def moved_home_(c, home):
 # Reading and writing at an index
 
 
-@rrule(scatter, result="fresh", flat=("index", "shape"))
+@rrule(scatter, result="fresh", flat=("index", "shape"), linear=("y_bar",))
 def scatter_(y_bar, index, shape):
     x_bar = scatter(y_bar, index, shape)
     y_shape = shape_of(y_bar)
@@ -160,7 +160,7 @@ def scatter_(y_bar, index, shape):
     return x_bar, pullback
 
 
-@rrule(take_bar, result="fresh", flat=("indices", "x_shape", "axis", "mode"))
+@rrule(take_bar, result="fresh", flat=("indices", "x_shape", "axis", "mode"), linear=("c",))
 def take_bar_(c, indices, x_shape, axis, mode="raise"):
     x_bar = take_bar(c, indices, x_shape, axis, mode)
     c_shape = shape_of(c)
@@ -171,7 +171,7 @@ def take_bar_(c, indices, x_shape, axis, mode="raise"):
     return x_bar, pullback
 
 
-@rrule(take_along_axis_bar, result="fresh", flat=("indices", "x_shape", "axis"))
+@rrule(take_along_axis_bar, result="fresh", flat=("indices", "x_shape", "axis"), linear=("c",))
 def take_along_axis_bar_(c, indices, x_shape, axis):
     x_bar = take_along_axis_bar(c, indices, x_shape, axis)
     c_shape = shape_of(c)
@@ -182,7 +182,7 @@ def take_along_axis_bar_(c, indices, x_shape, axis):
     return x_bar, pullback
 
 
-@rrule(ordered_bar, result="fresh", flat=("order", "x_shape", "axis"))
+@rrule(ordered_bar, result="fresh", flat=("order", "x_shape", "axis"), linear=("c",))
 def ordered_bar_(c, order, x_shape, axis):
     x_bar = ordered_bar(c, order, x_shape, axis)
     c_shape = shape_of(c)
@@ -193,7 +193,7 @@ def ordered_bar_(c, order, x_shape, axis):
     return x_bar, pullback
 
 
-@rrule(trimmed_bar, result="fresh", flat=("x_shape", "starts"))
+@rrule(trimmed_bar, result="fresh", flat=("x_shape", "starts"), linear=("c",))
 def trimmed_bar_(c, x_shape, starts):
     x_bar = trimmed_bar(c, x_shape, starts)
     index = tuple(slice(start, start + n) for start, n in zip(starts, c.shape, strict=True))
@@ -204,7 +204,7 @@ def trimmed_bar_(c, x_shape, starts):
     return x_bar, pullback
 
 
-@rrule(diagonal_bar, result="fresh", flat=("x_shape", "offset", "axis1", "axis2"))
+@rrule(diagonal_bar, result="fresh", flat=("x_shape", "offset", "axis1", "axis2"), linear=("c",))
 def diagonal_bar_(c, x_shape, offset, axis1, axis2):
     x_bar = diagonal_bar(c, x_shape, offset, axis1, axis2)
     c_shape = shape_of(c)
@@ -215,7 +215,7 @@ def diagonal_bar_(c, x_shape, offset, axis1, axis2):
     return x_bar, pullback
 
 
-@rrule(gather_bar, result="fresh", flat=("positions", "x_shape"))
+@rrule(gather_bar, result="fresh", flat=("positions", "x_shape"), linear=("c",))
 def gather_bar_(c, positions, x_shape):
     x_bar = gather_bar(c, positions, x_shape)
     c_shape = shape_of(c)
@@ -226,7 +226,7 @@ def gather_bar_(c, positions, x_shape):
     return x_bar, pullback
 
 
-@rrule(deleted_bar, result="fresh", flat=("positions", "x_shape"))
+@rrule(deleted_bar, result="fresh", flat=("positions", "x_shape"), linear=("c",))
 def deleted_bar_(c, positions, x_shape):
     x_bar = deleted_bar(c, positions, x_shape)
     c_shape = shape_of(c)
@@ -262,7 +262,7 @@ def joined_(parts, shapes, axis, lengths):
     return whole, pullback
 
 
-@rrule(resize, result="same", flat=("length", "axis"))
+@rrule(resize, result="same", flat=("length", "axis"), linear=("c",))
 def resize_(c, length, axis):
     y = resize(c, length, axis)
     before = c.shape[axis]
@@ -273,7 +273,7 @@ def resize_(c, length, axis):
     return y, pullback
 
 
-@rrule(adjoint, result="view", kind="transpose")
+@rrule(adjoint, result="view", kind="transpose", linear=("x",))
 def adjoint_(x):
     y = adjoint(x)
 

@@ -3,7 +3,10 @@
 import builtins
 import operator
 
-from adcompiler.rules.registry import non_differentiable, refused, rrule
+import numpy as np
+
+from adcompiler.rules.registry import non_differentiable, rrule
+from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.facts import is_static
 from adcompiler.runtime.patterns import pattern_has
 from adcompiler.runtime.sequences import entry_shapes, extreme_bar, spread
@@ -85,9 +88,25 @@ non_differentiable(operator.eq, operator.ne, operator.lt, operator.le, operator.
 non_differentiable(operator.and_, operator.or_, operator.xor, operator.invert, operator.inv, kind="elementwise")
 non_differentiable(operator.lshift, operator.rshift, kind="elementwise")
 
+# Positions
+
+
+@rrule(slice, kind="unknown", accepts=(object,))
+def slice_(*ends):
+    if any(isinstance(end, float | complex | np.inexact) for end in ends):
+        raise NoRuleError(
+            "slice is not differentiated\n"
+            "The ends of a slice are positions, which are whole numbers.\nUse int(x), or stop_gradient(x)."
+        )
+
+    def pullback(y_bar):
+        return (None,)
+
+    return slice(*ends), pullback
+
+
 # Text and types
 
 non_differentiable(str, repr, ascii, format, chr, bin, hex, oct, bytes, float.hex, kind="text")
 non_differentiable(type, print, input, range, kind="other")
-refused(slice, why="The ends of a slice are positions, which are whole numbers.\nUse int(x), or stop_gradient(x).")
 non_differentiable(dir, vars, globals, locals, object, kind="other")

@@ -32,6 +32,12 @@ def is_rule_code(function: Any) -> bool:
     return root == "adcompiler" and module.startswith(("rules.", "runtime.", "transpose")) and module not in _NOT_READ
 
 
+def writes_nothing(function: Any) -> bool:
+    """Whether a function is known not to write into its arguments: it is such code, or was made of what does not."""
+    made: bool | None = getattr(function, "__adcompiler_pure__", None)
+    return is_rule_code(function) if made is None else made
+
+
 def unwrapped(f: Any) -> Any:
     """The function that is differentiated in the place of `f`, which `differentiable` or `cupy.fuse` may have made."""
     cls = type(f)

@@ -31,16 +31,18 @@ def as_code(function: Any, args: Any, kwargs: Any) -> Any:
 
 def push(f: Any, args: Any, dots: Any, named: Any = None, own: Any = None) -> tuple[Any, Any]:
     """`(f(*args, **named), its tangent)`; `dots` are of the arguments, then of the keywords, `own` of `f`."""
-    found = _find(f, args, dots, named or {}, own)
+    return _run(_find(f, args, dots, named or {}, own))
+
+
+def _run(found: Any) -> tuple[Any, Any]:
+    """The value and its tangent, which is never None."""
     y, y_dot = found.run(*found.operands)
     return y, zeros_of(y) if y_dot is None else y_dot
 
 
 def push_method(obj: Any, name: str, obj_dot: Any, args: Any, dots: Any, named: Any = None) -> tuple[Any, Any]:
     """`obj.name(*args)` and its tangent."""
-    found = _find(name, (obj, *args), (obj_dot, *dots), named or {}, None)
-    y, y_dot = found.run(*found.operands)
-    return y, zeros_of(y) if y_dot is None else y_dot
+    return _run(_find(name, (obj, *args), (obj_dot, *dots), named or {}, None))
 
 
 def push_spread(f: Any, items: Any, dots: Any) -> tuple[Any, Any]:

@@ -5,17 +5,37 @@ Each function here makes `pair(args, dots) → (y, y_dot)`, which can be differe
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
+from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.pushing import zeros_of
 from adcompiler.runtime.randomness import drawn_from, rewind
 
 
+def _with(f: Any, named: Any) -> Any:
+    """The function with its keywords, which nobody can change any more: so which they are is known when compiling."""
+    return functools.partial(f, **named) if named else f
+
+
+def _marks(several: Any, count: Any) -> Any:
+    """What brings tangents of arguments to the `count` parameters of a rule; `*args` is that at `several`, if any."""
+
+    def each(dots: Any) -> Any:
+        return (*dots, *((None,) * (count - len(dots))))
+
+    def together(dots: Any) -> Any:
+        return (*dots[:several], tuple(dots[several:]), *((None,) * (count - several - 1)))
+
+    return each if several is None else together
+
+
 def plainly(f: Any, named: Any) -> Any:
     """Of a function whose value moves with nothing."""
+    call = _with(f, named)
 
     def pair(args: Any, dots: Any) -> Any:
-        y = f(*args, **named)
+        y = call(*args)
         return y, zeros_of(y)
 
     return pair
@@ -23,22 +43,25 @@ def plainly(f: Any, named: Any) -> Any:
 
 def linearly(f: Any, moved: Any, named: Any) -> Any:
     """Of a function that is linear in the arguments that are `moved`."""
+    call = _with(f, named)
 
     def pair(args: Any, dots: Any) -> Any:
         new = tuple(d if on else a for a, d, on in zip(args, dots, moved, strict=True))
-        return f(*args, **named), f(*new, **named)
+        return call(*args), call(*new)
 
     return pair
 
 
-def multilinearly(f: Any, places: Any, named: Any) -> Any:
-    """Of a function that is linear in each of the arguments at `places`."""
+def multilinearly(f: Any, each: Any, named: Any) -> Any:
+    """Of a function that is linear in several arguments, of which `each` marks one at a time."""
+    call = _with(f, named)
 
     def pair(args: Any, dots: Any) -> Any:
-        y_dot = f(*args[: places[0]], dots[places[0]], *args[places[0] + 1 :], **named)
-        for i in places[1:]:
-            y_dot = y_dot + f(*args[:i], dots[i], *args[i + 1 :], **named)
-        return f(*args, **named), y_dot
+        y_dot = None
+        for moved in each:
+            term = call(*tuple(d if on else a for a, d, on in zip(args, dots, moved, strict=True)))
+            y_dot = term if y_dot is None else y_dot + term
+        return call(*args), y_dot
 
     return pair
 
@@ -57,34 +80,46 @@ def by_partials(f: Any, partials: Any, wants_out: Any, places: Any) -> Any:
     return pair
 
 
-def by_forward_rule(rule: Any, named: Any, places: Any) -> Any:
-    """Of a function with a forward rule; `places` as in `by_pullback`."""
-    several, count = places
+def by_forward_rule(rule: Any, named: Any, places: Any, declined: Any = None) -> Any:
+    """Of a function with a forward rule; `places` as in `_marks`, `declined` is for where it declines."""
+    marks = _marks(*places)
+    call = _with(rule, named)
 
     def pair(args: Any, dots: Any) -> Any:
-        if several is not None:
-            each = (*dots[:several], tuple(dots[several:]))
-        else:
-            each = tuple(dots)
-        return rule((*each, *((None,) * (count - len(each)))), *args, **named)
+        return call(marks(dots), *args)
 
-    return pair
+    def pair_or_declined(args: Any, dots: Any) -> Any:
+        found = pair(args, dots)
+        if found is NotImplemented:
+            return declined(args, dots)
+        return found
+
+    return pair if declined is None else pair_or_declined
 
 
-def by_pullback(rule: Any, named: Any, transposed: Any, places: Any) -> Any:
-    """Of a function with a reverse rule: the transpose of its pullback.
-
-    `places` are where `*args` begins, None if there is none, and the number of parameters.
-    """
-    several, count = places
+def by_pullback(rule: Any, named: Any, transposed: Any, places: Any, declined: Any = None) -> Any:
+    """Of a function with a reverse rule: the transpose of its pullback; the parameters as in `by_forward_rule`."""
+    marks = _marks(*places)
+    call = _with(rule, named)
 
     def pair(args: Any, dots: Any) -> Any:
-        y, pullback = rule(*args, **named)
-        if several is not None:
-            each = (*dots[:several], tuple(dots[several:]))
-        else:
-            each = tuple(dots)
-        return y, transposed(pullback, y, (*each, *((None,) * (count - len(each)))))
+        y, pullback = call(*args)
+        return y, transposed(pullback, y, marks(dots))
+
+    def pair_or_declined(args: Any, dots: Any) -> Any:
+        found = call(*args)
+        if found is NotImplemented:
+            return declined(args, dots)
+        return found[0], transposed(found[1], found[0], marks(dots))
+
+    return pair if declined is None else pair_or_declined
+
+
+def refusing(message: Any) -> Any:
+    """Of a call that no rule takes."""
+
+    def pair(args: Any, dots: Any) -> Any:
+        raise NoRuleError(message)
 
     return pair
 
@@ -308,6 +343,7 @@ __all__ = [
     "plain_attribute",
     "plain_method",
     "plainly",
+    "refusing",
     "repeated",
     "summed",
     "taken",

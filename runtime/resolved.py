@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime.containers import one_item
+from adcompiler.runtime.domain import writes_nothing
 from adcompiler.runtime.moves import moved
 
 # Functions that call a closure or partial, by its code or type.
@@ -59,7 +60,8 @@ def caller(f: Any, named: bool) -> Any:
         f = f.func
     holders = _callers.setdefault(f if isinstance(f, type) else getattr(f, "__code__", type(f)), {})
     if named not in holders:
-        holders[named] = types.FunctionType((_call_named if named else _call).__code__, globals(), "call")
+        made = holders[named] = types.FunctionType((_call_named if named else _call).__code__, globals(), "call")
+        made.__adcompiler_pure__ = writes_nothing(f)  # type: ignore[attr-defined]
     return holders[named]
 
 

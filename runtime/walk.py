@@ -18,6 +18,7 @@ from types import (
     MemberDescriptorType,
     MethodType,
     ModuleType,
+    NotImplementedType,
 )
 from typing import Any
 
@@ -31,6 +32,7 @@ _SEQUENCES = (tuple, list, deque)
 _CONSTANTS = (
     *(bool, int, str, bytes, bytearray, range, slice, type, type(None), EllipsisType, Enum),
     *(ModuleType, BuiltinFunctionType, np.ufunc, np.dtype, np.random.Generator, np.random.RandomState),
+    *(type(np._NoValue), NotImplementedType),
 )
 
 

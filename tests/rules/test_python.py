@@ -31,6 +31,8 @@ CASES = [
     *(case(key, normal(5), id="array") for key in (max, min)),
 ]
 
+BY_HAND = {slice}  # its arguments are no numbers that have derivatives
+
 
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_rule(case):
@@ -119,3 +121,15 @@ def test_builtins_in_their_other_forms():
     check_gradient(lambda x: abs(x) * abs(complex(x, 2.0)), -1.5)
     with pytest.raises(NoRuleError, match="too many positional arguments"):
         gradient(lambda x: pow(x, 2, 5))(1.5)
+
+
+def test_ends_of_slices():
+    """Positions have no derivative, whatever they are read from; numbers that have one are refused."""
+    x = np.array([0.3, -0.7, 1.1, 0.4])
+
+    def between(x, ends):
+        return np.sum(x[slice(*ends)] ** 2) * ends[0]
+
+    check_gradient(lambda x: between(x, [1, 3]), x)
+    with pytest.raises(NoRuleError, match="positions, which are whole numbers"):
+        gradient(lambda at: slice(0, at).stop * 2.0)(1.0)
