@@ -67,6 +67,7 @@ class ActiveValues(HotMemory):
             )
         if isinstance(value, ir.Lambda):
             self.refuse_defaults(value.node, active, stmt)
+            self.captured_closures(value.captures, active, stmt)
             return bool(value.captures & (active | self.ever))
         if not isinstance(value, ir.Apply):
             if isinstance(value, ir.Name) and value.id in self.carried and isinstance(stmt, ir.Assign):

@@ -170,6 +170,7 @@ class _Analysis(ActiveValues):
                 return active - set(stmt.names)
             case ir.Define():
                 self.refuse_defaults(stmt.node, active, stmt)
+                self.captured_closures(stmt.captures, active, stmt)
                 captured = stmt.captures & (active | self.ever)
                 return active | {stmt.name} if captured else active - {stmt.name}
             case ir.Opaque():

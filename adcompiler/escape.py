@@ -37,12 +37,12 @@ def rebound_after(body: ir.Block, node: Any) -> set[str]:
     return names
 
 
-def local_functions(body: ir.Block) -> Iterator[tuple[Any, frozenset[str]]]:
-    """The functions that a block makes: their definitions and what they capture."""
+def local_functions(body: ir.Block) -> Iterator[tuple[str, Any, frozenset[str]]]:
+    """The functions that a block makes: their names, their definitions and what they capture."""
     for stmt in ir.statements(body):
         match stmt:
-            case ir.Define(_, node, captures) | ir.Assign(_, ir.Lambda(node, captures)):
-                yield node, captures
+            case ir.Define(name, node, captures) | ir.Assign(name, ir.Lambda(node, captures)):
+                yield name, node, captures
 
 
 class ReboundLate(Exception):

@@ -56,6 +56,16 @@ def _deleted(node: gast.AST) -> frozenset[str]:
     return frozenset(t.id for t in targets if isinstance(t, gast.Name))
 
 
+def _first_bound(node: gast.AST) -> dict[str, int]:
+    """The line where each variable gets its first value; parameters have one from the beginning."""
+    lines: dict[str, int] = {}
+    for d in gast.walk(node):
+        if isinstance(d, gast.Name) and isinstance(d.ctx, gast.Store):
+            lines[d.id] = min(lines.get(d.id, d.lineno), d.lineno)
+    parameters = (d.id for d in gast.walk(node) if isinstance(d, gast.Name) and isinstance(d.ctx, gast.Param))
+    return lines | dict.fromkeys(parameters, 0)
+
+
 class Normaliser:
     """Lowers expressions into the list of statements `out`; statements are added by `lower.Lowering`."""
 
@@ -67,7 +77,8 @@ class Normaliser:
         self.out: list[ir.Stmt] = []
         self.held_temps: set[str] = set()  # temporaries that stand in what is kept verbatim
         self.own: set[str] = set()  # the variables of the comprehensions around
-        self.deleted = _deleted(source.node)  # names that may be unbound where they are read
+        self.deleted = _deleted(source.node)
+        self.first_bound = _first_bound(source.node)
         self.deferred: dict[str, gast.AST] = {}  # iterators that have a name and are not consumed yet
 
     # --- helpers ----------------------------------------------------------------------------------------
@@ -193,11 +204,15 @@ class Normaliser:
             a = self.atom(node.value if star else node)
             later = nodes[i + 1 :]
             rebound = isinstance(a, ir.Name) and any(a.id in bindings(n) for n in later)
-            early = isinstance(a, ir.Global) or (isinstance(a, ir.Name) and a.id in self.deleted)
+            early = isinstance(a, ir.Global) or (isinstance(a, ir.Name) and self.may_be_unbound(a.id, node))
             if rebound or (early and any(isinstance(d, gast.Call) for n in later for d in gast.walk(n))):
                 a = self.temp(a, node)
             atoms.append(ir.Star(a) if star else a)
         return atoms
+
+    def may_be_unbound(self, name: str, node: gast.AST) -> bool:
+        """Whether a variable may have no value where it is read: that error comes before what stands behind it."""
+        return name in self.deleted or self.first_bound.get(name, 0) >= getattr(node, "lineno", 1)
 
     def value_Constant(self, node: gast.Constant) -> ir.Expr:
         return ir.Const(node.value)

@@ -17,8 +17,9 @@ from adcompiler.callees import InertCall
 from adcompiler.errors import MutationError, UnsupportedSyntaxError, refuse
 from adcompiler.escape import local_functions, rebound_after, rebound_between, rebound_late
 from adcompiler.handled import lost
-from adcompiler.lattice import Closure, Unknown
+from adcompiler.lattice import Closure, Inert, Kind, Known, TupleOf, Unknown, numeric
 from adcompiler.places import is_simple
+from adcompiler.runtime.randomness import drawn_from
 from adcompiler.spec import Spec
 from adcompiler.texts import Active, Activity, Rounds, Texts
 
@@ -91,6 +92,11 @@ class Unfollowed(Texts):
         """A function that may write is not to be called out of sight (`min(range(3), key=f)`)."""
         if not self.spec.program.places_active or not isinstance(value.spelled, ir.Call):
             return
+        called = value.spelled.func
+        if isinstance(called, ir.Global):
+            called = ir.Static(self.spec.program.global_value(self.spec.globals, called.id)[1], called.id)
+        if isinstance(called, ir.Static) and any(called.value is f for f in _NEVER_CALL):
+            return
         operands = [*value.spelled.args, *(v for _, v in value.spelled.kwargs)]
         for name in [e.id for e in operands if isinstance(e, ir.Name) and e.id in active]:
             kind = self.spec.name_kinds.get(name)
@@ -105,6 +111,8 @@ class Unfollowed(Texts):
 
     def passed_closures(self, value: ir.Apply, active: Active, stmt: Any) -> None:
         """A local function passed on must see the values that its captured variables had when it was made."""
+        if self.spec.program.writes_places or _may_hold_function(value.kind):
+            self.kept_closures(value.kinds, active, stmt)  # by what is called, or by what it gives
         captured = value.callee.captured
         for arg, kind in zip(value.args[captured:], value.kinds[captured:], strict=True):
             if isinstance(kind, Closure) and isinstance(arg, ir.Name) and kind.owner is self.spec:
@@ -119,10 +127,20 @@ class Unfollowed(Texts):
             isinstance(k, Unknown) and self.atom(a, active) for a, k in zip(value.args, value.kinds, strict=True)
         )
         if any(unknown):
-            for node, captures in local_functions(self.spec.body):
-                late = rebound_after(self.spec.body, node) & captures & (active | self.ever)
-                if late:
-                    raise rebound_late(stmt, late)
+            self.late_closures(None, active, stmt)
+
+    def captured_closures(self, captures: frozenset[str], active: Active, stmt: Any) -> None:
+        """A local function that another one captures is called there, which sees one value of each variable only."""
+        kinds = [self.spec.name_kinds.get(name) for name in captures]
+        self.kept_closures(kinds, active, stmt)
+        self.late_closures(None if any(isinstance(k, Unknown) for k in kinds) else captures, active, stmt)
+
+    def late_closures(self, names: frozenset[str] | None, active: Active, stmt: Any) -> None:
+        """Local functions of some names, or of all, must not capture what is rebound after they were made."""
+        for name, node, captures in local_functions(self.spec.body):
+            late = rebound_after(self.spec.body, node) & captures & (active | self.ever)
+            if late and (names is None or name in names):
+                raise rebound_late(stmt, late)
 
     def kept_closures(self, kinds: Any, active: Active, stmt: Any) -> None:
         """A local function that is returned or stored must not capture what is rebound after it was made."""
@@ -132,5 +150,14 @@ class Unfollowed(Texts):
                 if late:
                     raise rebound_late(stmt, late)
 
+
+def _may_hold_function(kind: Kind | None) -> bool:
+    if isinstance(kind, TupleOf):
+        return any(map(_may_hold_function, kind.items))
+    return kind is not None and not isinstance(kind, Known | Inert) and numeric(kind) is None
+
+
+# These look at a function without calling it.
+_NEVER_CALL = (drawn_from, callable, isinstance, id, type)
 
 __all__ = ["Active", "Activity", "Rounds", "Unfollowed"]

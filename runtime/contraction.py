@@ -77,7 +77,7 @@ def _operand_bar(c: Any, position: int, terms: list[str], out: str, operands: Se
     if not factors:
         return c
     search = len(factors) > 1 and _loops(named, factors) > _WORTH_A_SEARCH
-    product = np.einsum(f"{','.join(named)}->{target}", *factors, optimize=search)
+    product = np.einsum(_subscripts(named, target), *factors, optimize=search)
     return fit(product if out else c * product, lengths)
 
 
@@ -95,6 +95,10 @@ def _complete(
             named, factors = [*named, letter], [*factors, ones((n,), bool, like)]
         target += letter
     return named, factors, target
+
+
+def _subscripts(named: list[str], target: str) -> str:
+    return f"{','.join(named)}->{target}"
 
 
 def _loops(named: list[str], factors: list[Any]) -> int:

@@ -22,7 +22,7 @@ from adcompiler.runtime.pushed_calls import push, push_method
 from adcompiler.runtime.pushing import zeros_of
 from adcompiler.runtime.resolved import Resolved
 from adcompiler.runtime.stores import found_at_run_time
-from adcompiler.runtime.transformed import Transform
+from adcompiler.runtime.transformed import Holder
 from adcompiler.runtime.walk import is_constant
 
 # Of the arguments of a method: which are put into the container, and have a tangent.
@@ -35,7 +35,7 @@ _STORED: dict[str, tuple[bool, ...]] = {
 
 def is_shared(args: tuple[Any, ...], kwargs: dict[str, Any]) -> bool:
     """Whether a call in forward mode is given containers, which it may write into or hand back."""
-    if not args or isinstance(args[0], Transform) or (callable(args[0]) and dynamic.is_transform(args[0])):
+    if not args or isinstance(args[0], Holder) or (callable(args[0]) and dynamic.is_transform(args[0])):
         return False
     return any(hold(value) is not None for value in (*args, *kwargs.values()))
 

