@@ -60,8 +60,9 @@ def _first_bound(node: gast.AST) -> dict[str, int]:
     """The line where each variable gets its first value; parameters have one from the beginning."""
     lines: dict[str, int] = {}
     for d in gast.walk(node):
-        if isinstance(d, gast.Name) and isinstance(d.ctx, gast.Store):
-            lines[d.id] = min(lines.get(d.id, d.lineno), d.lineno)
+        line = getattr(d, "lineno", None)  # none in what was put in here
+        if line is not None and isinstance(d, gast.Name) and isinstance(d.ctx, gast.Store):
+            lines[d.id] = min(lines.get(d.id, line), line)
     parameters = (d.id for d in gast.walk(node) if isinstance(d, gast.Name) and isinstance(d.ctx, gast.Param))
     return lines | dict.fromkeys(parameters, 0)
 

@@ -128,35 +128,6 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     )
 
 
-_PARAMETERS = {
-    push: ("f", "args", "dots", "named", "own"),
-    push_method: ("obj", "name", "obj_dot", "args", "dots", "named"),
-}
-
-
-def _pushed_again(f: Any, args: Any, dots: Any, named: Any) -> Found:
-    """A call in forward mode, in forward mode; some of its arguments may be given by name."""
-    names = _PARAMETERS[f]
-    values = {**dict(zip(names, args, strict=False)), **named}
-    moved = dict(zip(values, dots, strict=False))
-    if not named:
-        return pushed_again(find, f, args, dots)
-    order = names[: 1 + max(map(names.index, values))]
-    found = pushed_again(find, f, tuple(values.get(n) for n in order), tuple(moved.get(n) for n in order))
-    if found.pair is None:
-        return found
-
-    def back(bars: Any) -> tuple[Any, Any]:
-        own, own_dots = (dict(zip(order, each, strict=False)) for each in found.back(bars))
-        return [own.get(n) for n in values], [own_dots.get(n) for n in values]
-
-    def given(of_args: Any, of_dots: Any) -> Any:
-        by_name = (dict(zip(values, each, strict=False)) for each in (of_args, of_dots))
-        return found.given(*(tuple(each.get(n) for n in order) for each in by_name))
-
-    return replace(found, back=back, given=given)
-
-
 def _called(f: Any) -> Any:
     """The method `__call__` of an object; None of all that has a rule, and of what is called by Python itself."""
     called = member(type(f), "__call__")
@@ -358,7 +329,8 @@ def _reversed(found: Found, f: Any, count: int, named: tuple[str, ...], config: 
 
 def as_code(function: Any, args: Any, kwargs: Any) -> Any:
     """What a call in forward mode is as plain code: the pair, its inputs, and how their cotangents are the call's."""
-    form, names = METHOD if function is push_method else PUSH, _PARAMETERS[function]
+    form = METHOD if function is push_method else PUSH
+    names = form.names
     by_name = {**dict(zip(names, args, strict=False)), **kwargs}
     f, operands, dots, named, own = form.unpack(tuple(by_name.get(n) for n in names))
     dots, own = _with_functions(f, operands, dots, own)

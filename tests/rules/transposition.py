@@ -1,6 +1,7 @@
 """Functions whose rules have no transpose, or no second derivative, yet: these lists can only become shorter."""
 
-# Their pullbacks are not followed: of ufuncs with keywords, and of a group at a time; of calls of functions, whose tangents are found otherwise.
+# Their pullbacks are not followed: of ufuncs with keywords, and of a group at a time; of calls of functions. The
+# tangents of some are found in another way.
 NOT_TRANSPOSED = frozenset(
     {
         "adcompiler.runtime.pointwise.bars",
