@@ -73,7 +73,9 @@ def pullback(
             plan = functools.partial(plan_pullback, constant)
             finisher = functools.partial(pullback_finisher, single_use)
             ruled = functools.partial(_ruled_pullback, function, constant)
-            variants = store[key] = Variants(function, plan, finisher, single_use, ruled=ruled)
+            variants = store[key] = Variants(
+                function, plan, finisher, single_use, ruled=ruled, key=None if options.get("nondiff") else key
+            )
         value, make_back = variants(*first, *args, **kwargs)
     except Exception as error:
         raise shown(error)  # noqa: B904  it is the same exception
@@ -113,7 +115,7 @@ def _compile_call(
         on = frozenset(n for n, place in bound.items() if any(wanted[p] for p in places_of(place)))
         finish: Any = shared_finisher if shared else functools.partial(call_finisher, again)
         finisher = functools.partial(finish, bound, len(wanted), strict)
-        variants = store[key] = Variants(function, lambda *_: on, finisher, single_use, inner=True, over=over)
+        variants = store[key] = Variants(function, lambda *_: on, finisher, single_use, inner=True, over=over, key=key)
     return variants(*args, **kwargs)
 
 

@@ -97,7 +97,7 @@ def find_jvp(
     store = store_of(function)
     key = "jvp", wanted
     if key not in store:
-        store[key] = Variants(function, lambda *_: wanted, _found, False, compiler=compile_forward)
+        store[key] = Variants(function, lambda *_: wanted, _found, False, compiler=compile_forward, key=key)
     found: tuple[Any, tuple[Any, ...], tuple[str, ...]] = store[key](*args, **kwargs)
     return found
 

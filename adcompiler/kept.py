@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -181,7 +181,8 @@ class _Reader:
             last = Source(last.origin, text, last.role, last.rank)
         layout = None if last.callee is None else self.layout_of(last.callee)
         kind = None if self.kinds is None else self.kinds.get(name)
-        return Slot(name, last, layout, kind=kind)
+        # The plan lives as long as the pullbacks, the pair with all that was compiled need not.
+        return Slot(name, replace(last, callee=None), layout, kind=kind)
 
     # --- statements -------------------------------------------------------------------------------------
 

@@ -68,7 +68,9 @@ def plain_transform(f: Any, argnums: Any, kind: Kind, made: Any) -> Callable[...
         finisher = functools.partial(kind.finisher, names, isinstance(argnums, tuple))
         places = {**options, "first": (None,) * len(first)}  # the function outlives the objects it was called on
         ruled = functools.partial(_ruled, kind.ruled, function, argnums, places)
-        variants = store[key] = Variants(function, plan, finisher, single_use, ruled=ruled)
+        variants = store[key] = Variants(
+            function, plan, finisher, single_use, ruled=ruled, key=None if options.get("nondiff") else key
+        )
     return TransformedMethod(variants, name, f, made, first) if first else Transformed(variants, name, f, made)
 
 

@@ -22,12 +22,14 @@ from adcompiler.errors import (
 from adcompiler.module import generated_lines
 from adcompiler.pipeline import LOCK, Compiled, Request, compile_request
 from adcompiler.program import signature_of
+from adcompiler.remade import Templates
 from adcompiler.rules.registry import is_non_differentiable, lookup, on_register
 from adcompiler.runtime import pushing
 from adcompiler.runtime.release import OFF, Release, current
 
 _all: weakref.WeakSet[Variants] = weakref.WeakSet()
 _MOST = 64
+_templates = Templates()
 
 
 class Variants:
@@ -35,6 +37,7 @@ class Variants:
 
     `plan(signature, arguments)` says which parameters are wanted; `finisher(compiled)` makes the function that turns
     the forward's result into what the user gets. `ruled` is called instead as long as a rule holds for the arguments.
+    `key` says the same as `plan` and `finisher` of other functions with the same body, which may be compiled already.
     """
 
     def __init__(
@@ -48,8 +51,11 @@ class Variants:
         inner: bool = False,
         over: bool = False,
         compiler: Callable[[Request], Any] = compile_request,
+        key: Any = None,
     ) -> None:
         self.function = function
+        self.key = None if key is None else (key, single_use, inline, inner, over)
+        self.asked: set[Release] = set()  # for which other functions' variants are in use
         self.plan = plan
         self.finisher = finisher
         self.single_use = single_use
@@ -96,12 +102,19 @@ class Variants:
         """No variant fits: make one, put it in front, and run it."""
         if self.ruled is not None and self.has_rule(args, kwargs):
             return self.ruled(*args, **kwargs)
+        if self.release not in self.asked:
+            self.asked.add(self.release)
+            for made in _templates.fitting(self.function, (self.key, self.release)):
+                self.first = made(self.first)
+                self.count += 1
+            return self.first(*args, **kwargs)
         compiled = self.compiled(args, kwargs)
         with LOCK:
             if self.count >= _MOST:
                 self.forget()
             make = entry_maker(compiled, self.finisher(compiled))
             compiled.forget()
+            _templates.keep(self.function, (self.key, self.release), make)
             self.first = make(self.first)
             self.count += 1
         return make(_refused(self.function))(*args, **kwargs)
@@ -211,6 +224,7 @@ def explained(error: BaseException) -> None:
 
 
 def _forget_all(keys: Any) -> None:
+    _templates.forget()
     for variants in list(_all):
         variants.forget()
 

@@ -79,7 +79,7 @@ def check_pullback(result, make, args, value, grads):
         assert_same(back(1.0), found, "second gradient")
 
 
-@examples(max_examples=MANY or 100)
+@examples(max_examples=MANY or 50)
 @given(RANDOMS)
 def test_exceptions(random):
     """Nested `try`, `with`, `match` and loops, left and resumed in every way."""

@@ -78,7 +78,7 @@ def check_mode(program, at, n, make, value, log):
 
 
 @settings(
-    max_examples=MANY or 25,
+    max_examples=MANY or 10,
     deadline=None,
     database=None,
     derandomize=not MANY,

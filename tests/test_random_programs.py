@@ -166,7 +166,7 @@ def _scaled(grads, factor):
     return None if grads is None else grads * factor
 
 
-@examples(max_examples=MANY or 150)
+@examples(max_examples=MANY or 80)
 @given(RANDOMS)
 def test_expressions(random):
     """Expressions of numbers and arrays that broadcast."""
@@ -175,7 +175,7 @@ def test_expressions(random):
         check(program)
 
 
-@examples(max_examples=MANY or 100)
+@examples(max_examples=MANY or 80)
 @given(RANDOMS)
 def test_straight_lines(random):
     """Arrays of one shape, where few names stand for many values."""
@@ -184,7 +184,7 @@ def test_straight_lines(random):
         check(program)
 
 
-@examples(max_examples=MANY or 150)
+@examples(max_examples=MANY or 60)
 @given(RANDOMS)
 def test_control_flow(random):
     """Nested branches and loops with every way out, helpers, unpacking, augmented assignment."""
@@ -197,7 +197,7 @@ def test_control_flow(random):
             raise
 
 
-@examples(max_examples=MANY or 60)
+@examples(max_examples=MANY or 40)
 @given(RANDOMS)
 def test_writes_into_constants(random):
     """Constants that are changed in place: the gradient is right, or the function is refused."""

@@ -31,7 +31,7 @@ def test_writes():
     outcomes = collections.Counter()
 
     @settings(
-        max_examples=MANY or 20,
+        max_examples=MANY or 12,
         deadline=None,
         database=None,
         derandomize=not MANY,
