@@ -61,7 +61,7 @@ def pullback(
     """
     function, options = function_of(f)
     constant = frozenset(options.get("nondiff", ()))
-    first = options.get("first", ())
+    first, kwargs = options.get("first", ()), {**options.get("named", {}), **kwargs}
     try:
         if not isinstance(function, types.FunctionType):
             return ruled_pullback(function, constant, args, kwargs)

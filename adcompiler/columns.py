@@ -31,7 +31,7 @@ class Along:
 
     def __init__(self, f: Any, argnums: tuple[Any, ...], args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
         function, options = function_of(f)
-        first = tuple(options.get("first", ()))
+        first, kwargs = tuple(options.get("first", ())), {**options.get("named", {}), **kwargs}
         if not isinstance(function, types.FunctionType) or options.get("rule"):
             function, first = caller(function, bool(kwargs)), (function,)
         self.function = function

@@ -16,6 +16,7 @@ import numpy as np
 
 from adcompiler.dump import dump
 from adcompiler.errors import NoRuleError, SourceNotFoundError, refuse
+from adcompiler.program import signature_of
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime.domain import unwrapped
 from adcompiler.runtime.marks import hook, showgrad, stop_gradient
@@ -134,14 +135,17 @@ class Transformed(Wrapper, Transform):
 
 
 class TransformedMethod(Transformed):
-    """The same for a bound method or a callable object, which comes `first` among the arguments."""
+    """The same for a method, callable object or partial: what comes `first` among the arguments, and what by name."""
 
-    def __init__(self, call: Any, name: str, f: Any, made: Any, first: tuple[Any, ...]) -> None:
+    def __init__(
+        self, call: Any, name: str, f: Any, made: Any, first: tuple[Any, ...], named: dict[str, Any] | None = None
+    ) -> None:
         super().__init__(call, name, f, made)
         self._first = first
+        self._named = named or {}
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> Any:
-        return super().__call__(*self._first, *args, **kwargs)
+        return super().__call__(*self._first, *args, **{**self._named, **kwargs})
 
 
 class TransformedRule(Transformed):
@@ -190,6 +194,10 @@ def function_of(f: Any) -> tuple[Any, dict[str, Any]]:
         return f, {**options, "rule": True}
     if isinstance(f, types.FunctionType):
         return f, options
+    if type(f) is functools.partial and of_function(f):
+        function, inner = function_of(f.func)
+        first, named = (*inner.get("first", ()), *f.args), {**inner.get("named", {}), **f.keywords}
+        return function, {**inner, **options, "first": first, "named": named}
     called, first = calling(f)
     if called is not None:
         function, inner = function_of(called)
@@ -230,6 +238,16 @@ def calling(f: Any) -> tuple[Any, tuple[Any, ...]]:
     return None, ()
 
 
+def of_function(f: Any) -> bool:
+    """Whether a partial only gives parameters of a function in Python their values."""
+    plain = isinstance(f.func, _PLAIN) or isinstance(getattr(f.func, "__func__", None), _PLAIN)
+    function, options = function_of(f.func) if plain else (None, {})
+    if not isinstance(function, types.FunctionType) or options.get("rule"):
+        return False
+    positional = [p for p in signature_of(function).parameters.values() if p.kind <= p.POSITIONAL_OR_KEYWORD]
+    return len(options.get("first", ())) + len(f.args) <= len(positional)
+
+
 @functools.cache
 def _call_of(function: Any) -> Any:
     """A function that calls the partial that it is given first; one for each function that a partial is of."""
@@ -265,6 +283,8 @@ def store_of(f: Any) -> dict[Any, Any]:
     if isinstance(f, Differentiable):
         return f._store
     if type(f) is not types.FunctionType:
+        if type(f) is functools.partial and of_function(f):
+            return store_of(f.func)
         called, _ = calling(f)
         if called is not None:
             return store_of(called)

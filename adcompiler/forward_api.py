@@ -33,19 +33,19 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any]) 
 
 def _jvp(f: Any, primals: tuple[Any, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
     function, options = function_of(f)
-    first = options.get("first", ())
+    first, named = options.get("first", ()), options.get("named", {})
     if not isinstance(function, types.FunctionType) or options.get("rule"):
         found = find(function, primals, tuple(map(completed, tangents, primals)), {}, None)
         y, y_dot = found.run(*found.operands)
         return y, returned(y_dot, y)
     args, given = (*first, *primals), ((None,) * len(first) + tangents)
-    bound = inspect.signature(function, follow_wrapped=False).bind(*range(len(args))).arguments
+    bound = inspect.signature(function, follow_wrapped=False).bind_partial(*range(len(args))).arguments
     by_name = {n: tuple(given[i] for i in p) if isinstance(p, tuple) else given[p] for n, p in bound.items()}
     wanted = frozenset(n for n, t in by_name.items() if _is_given(t)) - frozenset(options.get("nondiff", ()))
-    pushed, arguments, active = find_jvp(function, wanted, args, {})
+    pushed, arguments, active = find_jvp(function, wanted, args, named)
     if pushed.__adcompiler_writes__:  # into what has no tangent, too, whose own one is then about what was written
         wanted = frozenset(by_name) - frozenset(options.get("nondiff", ()))
-        pushed, arguments, active = find_jvp(function, wanted, args, {})
+        pushed, arguments, active = find_jvp(function, wanted, args, named)
     values = dict(zip(inspect.signature(function, follow_wrapped=False).parameters, arguments, strict=True))
     seen: dict[int, Any] = {}
     for name in wanted - set(active):

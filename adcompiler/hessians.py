@@ -16,6 +16,7 @@ import numpy as np
 from adcompiler.api import gradient
 from adcompiler.columns import Along, at
 from adcompiler.errors import TangentError
+from adcompiler.finish import zero_if_none
 from adcompiler.forward_api import jvp
 from adcompiler.jacobians import by_rows
 from adcompiler.leaves import leaves
@@ -82,7 +83,8 @@ class _Products(Along):
         """The product with a vector."""
         found = self.gradient(*self.arguments, *self.dots(vectors))
         by_name = dict(zip(dict.fromkeys(n for n, _ in self.names), found, strict=True))
-        return tuple(by_name[n] if p is None else by_name[n][p] for n, p in self.names)
+        each = (by_name[n] if p is None or by_name[n] is None else by_name[n][p] for n, p in self.names)
+        return tuple(map(zero_if_none, each, self.primals))
 
     def along(self, first: tuple[Any, ...], second: tuple[Any, ...]) -> Any:
         """The second derivative in two directions, forwards only."""

@@ -53,25 +53,31 @@ def plain_transform(f: Any, argnums: Any, kind: Kind, made: Any) -> Callable[...
             f"argnums is an int, a parameter name, or a tuple of these, not {argnums!r}; "
             f"the arguments go to the result: {kind.name}(f)(x)"
         )
-    name = f"{kind.name}({getattr(f, '__name__', 'f')})"
+    name = f"{kind.name}({getattr(f, '__name__', getattr(getattr(f, 'func', None), '__name__', 'f'))})"
     if not isinstance(function, types.FunctionType):
         return TransformedRule(kind.ruled(function, argnums, options), name, f, made)
     store = store_of(f)
-    first = options.get("first", ())
-    key = (kind.name, kind.mode, argnums, len(first))
+    first, named = options.get("first", ()), options.get("named", {})
+    key = (kind.name, kind.mode, argnums, len(first), *named)
     variants = store.get(key)
     if variants is None:
-        names = wanted_names(without_first(signature_of(function), len(first)), argnums)
+        names = wanted_names(without_first(signature_of(function), len(first), named), argnums)
         check_nondiff(names, options)
         plan = functools.partial(plan_gradient, names)
         single_use = kind.single_use and options.get("single_use") is not False
         finisher = functools.partial(kind.finisher, names, isinstance(argnums, tuple))
-        places = {**options, "first": (None,) * len(first)}  # the function outlives the objects it was called on
+        places = {
+            **options,
+            "first": (None,) * len(first),
+            "named": {},
+        }  # the function outlives the objects it was called on
         ruled = functools.partial(_ruled, kind.ruled, function, argnums, places)
         variants = store[key] = Variants(
             function, plan, finisher, single_use, ruled=ruled, key=None if options.get("nondiff") else key
         )
-    return TransformedMethod(variants, name, f, made, first) if first else Transformed(variants, name, f, made)
+    if first or named:
+        return TransformedMethod(variants, name, f, made, first, named)
+    return Transformed(variants, name, f, made)
 
 
 class _Call:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -20,9 +21,18 @@ def positional_parameters(signature: inspect.Signature) -> list[inspect.Paramete
     return [p for p in signature.parameters.values() if p.kind not in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
 
 
-def without_first(signature: inspect.Signature, count: int) -> inspect.Signature:
-    """The signature of a method or callable object: without what it is called on."""
-    return signature.replace(parameters=list(signature.parameters.values())[count:])
+def without_first(signature: inspect.Signature, count: int, named: Collection[str] = ()) -> inspect.Signature:
+    """The signature of a method, callable object or partial: without what it is called on.
+
+    What it gives by name, and all behind that, can only be given by name.
+    """
+    parameters: list[inspect.Parameter] = []
+    by_name = False
+    for p in list(signature.parameters.values())[count:]:
+        by_name = by_name or (p.name in named and p.kind is p.POSITIONAL_OR_KEYWORD)
+        if not by_name or p.kind is not p.VAR_POSITIONAL:
+            parameters.append(p.replace(kind=p.KEYWORD_ONLY) if by_name and p.kind is p.POSITIONAL_OR_KEYWORD else p)
+    return signature.replace(parameters=parameters)
 
 
 def wanted_names(signature: inspect.Signature, argnums: Argnums) -> Wanted:
