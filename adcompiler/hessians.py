@@ -132,8 +132,8 @@ def _diagonal(f: Any, argnums: Any, /, *args: Any, **kwargs: Any) -> Any:
         seed[i] = at(products.primals[i], keys, one)
         found = products.times(tuple(seed))[i]
         for key in keys:
-            found = found[key]
-        return np.sum(found * one) if np.ndim(one) else found
+            found = None if found is None else found[key]
+        return 0.0 if found is None else np.sum(found * one) if np.ndim(one) else found
 
     each = tuple(_each(x, functools.partial(entry, i)) for i, x in enumerate(products.primals))
     return each if isinstance(argnums, tuple) else each[0]
