@@ -12,6 +12,7 @@ from adcompiler.runtime import (
     conversion,
     elementary,
     facts,
+    folding,
     fourier,
     guarded,
     layout,
@@ -66,6 +67,7 @@ non_differentiable(spectral.equal_values, spectral.exceeds, spectral.require_no_
 non_differentiable(singular.is_null, matrices.unit, kind="number")
 non_differentiable(fourier._steps, fourier._given, fourier._same_axis, kind="other")
 non_differentiable(fourier._weights, kind="array")
+non_differentiable(folding.segments, kind="other")
 non_differentiable(contraction._subscripts, kind="int")
 non_differentiable(contraction.einsum_terms, contraction._loops, contraction._named, kind="other")
 non_differentiable(matrices._taken, matrices.solved_axes, padding._parts, kind="other")

@@ -27,7 +27,7 @@ from adcompiler.rules.registry import (
 )
 from adcompiler.runtime.dynamic import resolve_value
 from adcompiler.runtime.errors import MutationError
-from adcompiler.runtime.folding import accumulate_bar, reduce_bars, reduceat_bar
+from adcompiler.runtime.folding import accumulate_bar, reduce_bars, reduceat_bar, segments
 from adcompiler.runtime.missing import no_rule
 from adcompiler.runtime.ruling import options_of
 from adcompiler.runtime.shapes import shape
@@ -184,6 +184,31 @@ def accumulate_forward(ufunc: Any, plain: Any) -> Any:
     return accumulate
 
 
+def reduceat_forward(ufunc: Any, plain: Any) -> Any:
+    """The forward rule of ``ufunc.reduceat(array, indices, axis)``: the same, segment by segment."""
+
+    def reduceat(tangents, array, indices, axis=0, dtype=None, out=None):
+        if dtype is not None or out is not None or not np.size(indices):
+            return NotImplemented
+        y = ufunc.reduceat(array, indices, axis=axis)
+        values, dots = np.moveaxis(array, axis, 0), np.moveaxis(tangents[0], axis, 0)
+        rows = []
+        for start, end in segments(indices, len(values)):
+            value, dot = values[start], dots[start]
+            for i in range(start + 1, end):
+                value, dot = plain((dot, dots[i]), value, values[i])
+            rows.append(dot)
+        return y, np.moveaxis(np.stack(rows), 0, axis)
+
+    return reduceat
+
+
+def product(tangents: Any, a: Any, b: Any) -> Any:
+    """The forward rule of a product, which is declared to be linear in each factor."""
+    a_dot, b_dot = tangents
+    return a * b, a_dot * b + a * b_dot
+
+
 def without_needs(function: Any) -> Any:
     """`function` with a signature that has no ``needs``: a forward rule is told by its tangents."""
     parameters = [p for p in inspect.signature(function).parameters.values() if p.name != "needs"]
@@ -290,12 +315,15 @@ def add_rules(ufunc: Any) -> None:
 
 def add_forward(ufunc: Any) -> None:
     """The forward rules of the methods of a ufunc of two arguments with a forward rule."""
+    if ufunc is np.multiply and not forward_rules(ufunc.reduceat):
+        frule(ufunc.reduceat)(reduceat_forward(ufunc, product))
     plain = forward_rule(ufunc)
     if plain is None or ufunc.nin != 2 or ufunc.nout != 1 or forward_rules(ufunc.outer):
         return
     frule(ufunc.outer)(outer_forward(ufunc, plain))
     if ufunc in FOLDED:
         frule(ufunc.accumulate)(accumulate_forward(ufunc, plain))
+        frule(ufunc.reduceat)(reduceat_forward(ufunc, plain))
 
 
 def add_declarations(ufunc: Any) -> None:

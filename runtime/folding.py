@@ -191,6 +191,16 @@ _RUNNING: dict[Any, Callable[..., Any]] = {
 # reduceat
 
 
+def segments(indices: Any, length: int) -> list[tuple[int, int]]:
+    """The bounds of the segments of ``ufunc.reduceat``: an index not below the next one is for its own entry alone.
+
+    >>> segments([4, 0, 3], 6)
+    [(4, 5), (0, 3), (3, 6)]
+    """
+    starts = [int(start) for start in indices]
+    return [(start, max(end, start + 1)) for start, end in zip(starts, [*starts[1:], length], strict=True)]
+
+
 def reduceat_bar(plain: Plain, ufunc: Any, array: Any, indices: Any, y: Any, y_bar: Any, axis: int) -> Any:
     """The cotangent of `array` in ``y = ufunc.reduceat(array, indices, axis)``."""
     if y.dtype.kind not in "fc":
