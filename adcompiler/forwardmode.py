@@ -90,6 +90,11 @@ def _found(compiled: Any) -> Finish:
     return Finish(None, ("$found = $jvp, ({names},), $active", "return $found"), bound)
 
 
+def derivative_of(jvp_function: Any) -> Any:
+    """The function that gives only the tangent of what `jvp_function` computes."""
+    return jvp_function.__adcompiler_derivative__
+
+
 def find_jvp(
     function: Any, wanted: frozenset[str], args: Any, kwargs: Any
 ) -> tuple[Any, tuple[Any, ...], tuple[str, ...]]:

@@ -18,9 +18,9 @@ from adcompiler.columns import Along, at
 from adcompiler.errors import TangentError
 from adcompiler.finish import zero_if_none
 from adcompiler.forward_api import jvp
+from adcompiler.forwardmode import derivative_of
 from adcompiler.jacobians import by_rows
 from adcompiler.leaves import leaves
-from adcompiler.nested import derivative_of
 from adcompiler.runtime.walk import entries, gradient_like, is_array
 from adcompiler.transforms import computed
 from adcompiler.variants import shown

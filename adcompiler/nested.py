@@ -17,7 +17,9 @@ from adcompiler import nestedpullbacks as nestedpullbacks
 from adcompiler.api import gradient, value_and_grad
 from adcompiler.differentiable import Transformed, TransformedMethod, TransformedRule
 from adcompiler.forward_api import jvp
+from adcompiler.forwardmode import derivative_of
 from adcompiler.found import Found, filled, once, under
+from adcompiler.plainly import plain_call, pushed_plain
 from adcompiler.program import signature_of
 from adcompiler.pushcalls import connect, find, source_of
 from adcompiler.pushedagain import PUSH, of_pushed
@@ -40,7 +42,7 @@ GRADIENTS = ("gradient", "value_and_grad")
 def transformed_rule(self: Any, *args: Any, config: Any, written_later: Any, **kwargs: Any) -> Any:
     """What `gradient` and `value_and_grad` return, called in a function that is differentiated."""
     if self.kind not in GRADIENTS:
-        raise unsupported(self.kind)
+        return _plainly(self, args, kwargs, config.protecting(written_later))
     call = Repeated(self.__wrapped__, args, kwargs, written_later)
     with_value = value_and_grad(self.__wrapped__, self.argnums, self.has_aux)
     value, grads = call.watched(lambda: with_value(*args, **kwargs), lambda found: found[0])
@@ -58,6 +60,18 @@ def transformed_rule(self: Any, *args: Any, config: Any, written_later: Any, **k
         return {"function": f_bar}, tuple(bars[:count]), dict(zip(names, bars[count:], strict=True))
 
     return (grads if self.kind == "gradient" else (value, grads)), pull
+
+
+def _plainly(self: Any, args: Any, kwargs: Any, config: Any) -> Any:
+    """What `jacobian` and its relatives return, called there: its plain code."""
+    function, given = plain_call(self, args, kwargs)
+    value, back = config.rrule_via_ad(function, *given)
+
+    def pull(bar: Any) -> Any:
+        _, f_bar, *bars = back(bar)
+        return {"function": f_bar}, tuple(bars), {}
+
+    return value, pull
 
 
 def _places(transformed: Any, args: Any, kwargs: Any) -> list[int]:
@@ -101,15 +115,12 @@ def jvp_rule(f: Any, primals: Any, tangents: Any, *, config: Any) -> Any:
     return (y, returned(y_dot, y)), pull
 
 
-def derivative_of(jvp_function: Any) -> Any:
-    """The function that gives only the tangent of what `jvp_function` computes."""
-    return jvp_function.__adcompiler_derivative__
-
-
 def pushed_gradient(self: Any, args: Any, dots: Any, kwargs: Any, own: Any) -> Found:
     """The call of what `gradient` returned, in forward mode: the gradient of the tangent."""
-    if self.kind not in GRADIENTS or kwargs:
-        raise unsupported(self.kind)
+    if self.kind not in GRADIENTS:
+        return pushed_plain(self, args, dots, kwargs, own)
+    if kwargs:
+        raise unsupported(f"{self.kind} with keywords")
     f, f_dot = self.__wrapped__, None if own is None else own.get("function")
     check_rebinds_nothing(f)
     found = source_of(caller(f, False), (f, *args), (f_dot, *dots), {}, None)
@@ -144,4 +155,4 @@ def pushed_jvp(_: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
 
 connect({jvp: pushed_jvp}, {Transformed: pushed_gradient})
 
-__all__ = ["derivative_of", "pushed_gradient"]
+__all__ = ["pushed_gradient"]

@@ -12,9 +12,8 @@ from typing import Any
 from adcompiler import transforms
 from adcompiler.api import gradient, value_and_grad
 from adcompiler.differentiable import Transformed, TransformedMethod, TransformedRule, function_of
-from adcompiler.forwardmode import find_jvp
+from adcompiler.forwardmode import derivative_of, find_jvp
 from adcompiler.lattice import REAL_TYPES
-from adcompiler.nested import derivative_of
 from adcompiler.program import signature_of
 from adcompiler.transforms import Kind, computed, plain_transform
 

@@ -29,7 +29,11 @@ def foreign_module(function: Any) -> bool:
 def is_rule_code(function: Any) -> bool:
     """Whether a function is a rule of adcompiler's own, or one that such rules call: plain code, which is compiled."""
     root, _, module = (getattr(function, "__module__", None) or "").partition(".")
-    return root == "adcompiler" and module.startswith(("rules.", "runtime.", "transpose")) and module not in _NOT_READ
+    return (
+        root == "adcompiler"
+        and module.startswith(("rules.", "runtime.", "transpose", "plainly"))
+        and module not in _NOT_READ
+    )
 
 
 def writes_nothing(function: Any) -> bool:
