@@ -49,6 +49,7 @@ from adcompiler.runtime.revolve import checkpoint_loop
 from adcompiler.runtime.transformed import Holder
 from adcompiler.runtime.walk import entries, is_array, is_constant
 
+_PAIRS = looped.__module__  # pairs of value and tangent of functions with rules
 _IN_PLACE = {
     getattr(operator, f"i{name}"): getattr(operator, name)
     for name in ("add", "sub", "mul", "truediv", "pow", "matmul", "mod", "floordiv")
@@ -189,8 +190,12 @@ def _updated(f: Any, args: Any, dots: Any) -> tuple[Any, Any]:
 
 
 def source_of(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
-    """A function with source: what is compiled for it."""
-    captured = own is not None
+    """A function with source: what is compiled for it.
+
+    One with captured variables comes first among the arguments of a function that calls it: these variables may have
+    cotangents, whether they move or not.
+    """
+    captured = own is not None or _has_variables(f)
     if captured:
         f, args, dots = caller(f, bool(named)), (f, *args), (own, *dots)
     signature = signature_of(f)
@@ -213,6 +218,11 @@ def source_of(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
         return (*(by_name.get(n) for n in signature.parameters), *own)
 
     return Found(jvp, operands, jvp, operands, back, given, leads="" if captured else None)
+
+
+def _has_variables(f: types.FunctionType) -> bool:
+    """Whether a function has captured variables of the user's, or of a rule's: not what the compiler made of one."""
+    return bool(f.__closure__) and f.__module__ != _PAIRS and not hasattr(f, "__adcompiler_derivative__")
 
 
 def _taken(bound: Any, bars: Any, count: int) -> list[Any]:
@@ -259,23 +269,11 @@ def _complete(dot: Any, value: Any) -> Any:
 # --- derivatives of such calls ----------------------------------------------------------------------------
 
 
-def _with_functions(f: Any, args: Any, dots: Any, own: Any) -> tuple[Any, Any]:
-    """Zeros for what a function has captured that moves with nothing in forward mode, but has a cotangent."""
-    if isinstance(f, str):
-        return dots, own
-    inner = unwrapped(f)
-    if inner in (recomputed, applied) and dots[0] is None:
-        return (zeros_of(args[0]), *dots[1:]), own
-    closure = isinstance(f, types.FunctionType) and f.__closure__ and not _special(f) and not lookup(f, ())
-    return dots, zeros_of(f) if own is None and closure else own
-
-
 @rrule(push)
 def push_rule(
     f: Any, args: Any, dots: Any, named: Any = None, own: Any = None, *, config: Any, needs: Any, written_later: Any
 ) -> Any:
     """The reverse of a call in forward mode: that of what computes the pair."""
-    dots, own = _with_functions(f, args, dots, own)
     found = find(f, args, dots, named or {}, own)
     if needs[3] and found.pair is not found.run and not _is_still(named or {}):
         raise no_second(f)
@@ -333,7 +331,6 @@ def as_code(function: Any, args: Any, kwargs: Any) -> Any:
     names = form.names
     by_name = {**dict(zip(names, args, strict=False)), **kwargs}
     f, operands, dots, named, own = form.unpack(tuple(by_name.get(n) for n in names))
-    dots, own = _with_functions(f, operands, dots, own)
     found = find(f, operands, dots, named or {}, own)
     if found.pair is None:
         raise no_second(f)

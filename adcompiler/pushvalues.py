@@ -30,7 +30,7 @@ from adcompiler.callees import (
 )
 from adcompiler.elements import is_dict
 from adcompiler.hot import memory_of
-from adcompiler.lattice import TupleOf, can_be_active, class_of, numeric
+from adcompiler.lattice import Inert, TupleOf, can_be_active, class_of, numeric
 from adcompiler.pushed import Pushed
 from adcompiler.pushrules import PushRules
 from adcompiler.pushstate import Code
@@ -185,8 +185,9 @@ class PushValues(PushRules):
 
     def captured(self, names: frozenset[str]) -> ir.Expr:
         """The tangent of a function: those of the variables that it captures."""
-        kinds = self.spec.name_kinds
-        held = [n for n in sorted(names) if n in self.dots or can_be_active(kinds.get(n))]
+        kinds = {**self.spec.name_kinds, **dict(zip(self.spec.params, self.spec.kinds, strict=True))}
+        # What is declared to have no derivative may be a number nevertheless, and is taken for one where it is called.
+        held = [n for n in sorted(names) if n in self.dots or can_be_active(k := kinds.get(n)) or isinstance(k, Inert)]
         return ir.DictOf(tuple((ir.Const(n), self.entry(ir.Name(n), kinds.get(n))) for n in held))
 
     # --- calls ------------------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from adcompiler import gradient, pullback
+from adcompiler import gradient, jvp, pullback
 from tests.orders import check_second
 
 
@@ -187,4 +187,23 @@ PROGRAMS = [
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_variable_bound_after_the_function_was_made(program):
     """Each call sees the value of its time, and so do the first and second derivatives."""
+    check_second(program)
+
+
+def slope_of(f, x):
+    return jvp(lambda y: jvp(f, (y,), (1.0,))[1], (x,), (1.0,))[1]
+
+
+def derivative_of_slope(f, x):
+    return gradient(lambda y: jvp(f, (y,), (1.0,))[1])(x)
+
+
+@pytest.mark.parametrize("derivative", [slope_of, derivative_of_slope])
+def test_what_a_function_has_captured_when_it_is_moved_twice(derivative):
+    """A function whose captured variable does not move has a cotangent for it nevertheless."""
+
+    def program(x):
+        a = x[1] * x[2]
+        return derivative(lambda t: t**4 * a + np.sin(t), x[0])
+
     check_second(program)

@@ -103,7 +103,7 @@ def test_derivatives_of_a_program_with_higher_derivatives(program):
 @pytest.mark.parametrize(
     ("program", "what"),
     [
-        (lambda x: hvp(energy, x=x, v=V)[0], "hvp with keywords"),
+        (lambda x: hvp(lambda y, a: a * energy(y), x, V, a=2.0)[0], "hvp with keywords"),
         (lambda x: hessian(weighted, (0, 1))(1.0, x, x)[0][0], "hessian inside"),
         (lambda x: jacobian(lambda p: p["x"] ** 2)({"x": x})["x"][0, 0], "jacobian inside"),
     ],
