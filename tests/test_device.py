@@ -21,6 +21,7 @@ def _alone(monkeypatch):
     """No reference cycle is broken up here; what compiles later in this process has not met the double."""
     monkeypatch.setattr(arrays, "_met", {"tests"})
     gc.collect()
+    gc.freeze()  # what other tests have left is not looked at again
     gc.disable()
     yield
     gc.enable()

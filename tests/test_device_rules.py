@@ -24,6 +24,7 @@ def _alone(monkeypatch):
     """As in test_device.py."""
     monkeypatch.setattr(arrays, "_met", {"tests"})
     gc.collect()
+    gc.freeze()  # what other tests have left is not looked at again
     gc.disable()
     yield
     gc.enable()

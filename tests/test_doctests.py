@@ -12,7 +12,7 @@ MODULES = [
     f"{package}.{path.stem}"
     for folder, package in FOLDERS.items()
     for path in sorted((ROOT / folder).glob("*.py"))
-    if path.stem not in {"__init__", "__main__"}
+    if path.stem not in {"__init__", "__main__"} and ">>> " in path.read_text(encoding="utf-8")
 ]
 
 

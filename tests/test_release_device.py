@@ -58,6 +58,7 @@ def memory(monkeypatch):
     """No reference cycle is broken up; what compiles later in this process has not met the double."""
     monkeypatch.setattr(arrays, "_met", {"tests"})
     gc.collect()
+    gc.freeze()  # what other tests have left is not looked at again
     gc.disable()
     yield Double()
     gc.enable()

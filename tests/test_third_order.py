@@ -29,7 +29,7 @@ FUNCTIONS = {
 }
 
 EVERY = list(itertools.product(("reverse", "forward"), repeat=3))
-MODES = EVERY if os.environ.get("ADCOMPILER_RANDOM_PROGRAMS") else EVERY[:1] + EVERY[3:4] + EVERY[6:7]
+MODES = EVERY if os.environ.get("ADCOMPILER_RANDOM_PROGRAMS") else EVERY[:1] + EVERY[6:7]
 
 
 def _filled(x):

@@ -23,6 +23,7 @@ def memory():
     before = cupy.cuda.get_allocator()
     cupy.cuda.set_allocator(found.pool.malloc)
     gc.collect()
+    gc.freeze()  # what other tests have left is not looked at again
     gc.disable()
     yield found
     gc.enable()
