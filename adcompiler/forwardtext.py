@@ -131,10 +131,10 @@ class _TangentReader(TextReader):
 
 
 def filled(text: ForwardText, operands: dict[str, Kind], active: list[str], result: Kind) -> Filled:
-    """The template for the kinds of the operands, of which some are active."""
+    """The template for the kinds of the operands, of which some are active; NotInlinable if an arm is not known."""
     as_rule = RuleText(text.params, text.steps, text.result, "", (), ())
     tangents = {text.tangents[p]: operands[p] for p in active}
-    filler = Filler(as_rule, {**operands, **tangents}, result)
+    filler = Filler(as_rule, {**operands, **tangents}, result, strict=True, present=frozenset(tangents))
     filler.constants |= {t: None for p, t in text.tangents.items() if p not in active}
     lets = filler.assignments()
     if text.entry is not None:

@@ -29,7 +29,7 @@ from adcompiler.lattice import (
     numeric,
     shape_of,
 )
-from adcompiler.ruletext import Choose, Let, RuleText
+from adcompiler.ruletext import Choose, Let, NotInlinable, RuleText
 from adcompiler.runtime.containers import real_part
 from adcompiler.runtime.elementary import can_divide, is_finite
 from adcompiler.runtime.facts import is_basic, is_mask, is_static
@@ -68,10 +68,22 @@ class Instance:
 
 
 class Filler:
-    """Fills in one template; `operands` are the kinds of the parameters, `result` that of the value."""
+    """Fills in one template; `operands` are the kinds of the parameters, `result` that of the value.
 
-    def __init__(self, text: RuleText, operands: dict[str, Kind], result: Kind) -> None:
+    `strict`: a choice that cannot be made when compiling raises NotInlinable. `present` are names that are never None.
+    """
+
+    def __init__(
+        self,
+        text: RuleText,
+        operands: dict[str, Kind],
+        result: Kind,
+        strict: bool = False,
+        present: frozenset[str] = frozenset(),
+    ) -> None:
         self.text = text
+        self.strict = strict
+        self.present = present
         self.operands = operands
         self.result = result
         self.constants: dict[str, Any] = {n: k.value for n, k in operands.items() if isinstance(k, Known)}
@@ -127,7 +139,9 @@ class Filler:
         return out
 
     def general(self, step: Choose) -> list[Let]:
-        """The last arm of a choice."""
+        """The last arm of a choice, which a built-in rule has for every case."""
+        if self.strict:
+            raise NotInlinable
         while len(step.orelse) == 1 and isinstance(step.orelse[0], Choose):
             step = step.orelse[0]
         return self.chosen(step.orelse)
@@ -156,7 +170,7 @@ class Filler:
         a, b = self.decide(left), self.decide(right)
         if a is UNDECIDED and b is None and op in ("is", "is not") and isinstance(left, ir.Name):
             kind = self.operands.get(left.id)
-            never = numeric(kind) is not None or isinstance(kind, TupleOf)
+            never = left.id in self.present or numeric(kind) is not None or isinstance(kind, TupleOf)
             return (op == "is not") if never else UNDECIDED
         if a is UNDECIDED or b is UNDECIDED:
             return UNDECIDED

@@ -21,6 +21,7 @@ from adcompiler.forwardtext import ForwardText, filled, forward_text, partials_t
 from adcompiler.lattice import is_scalar, shape_of
 from adcompiler.pushstate import Code, PushState
 from adcompiler.rules.forward import forward_rule
+from adcompiler.ruletext import NotInlinable
 from adcompiler.runtime.pushed_calls import push
 from adcompiler.runtime.pushing import own, spread
 from adcompiler.transfer import as_dict
@@ -54,8 +55,9 @@ class PushRules(PushState):
             if tangent is not None:
                 return plain, [], self.fitted(tangent, value, bound, active, result)
         text = forward_text(explicit) if explicit is not None else partials_text(rule) if rule.partials else None
-        if text is not None and not any(isinstance(arg, tuple) for arg in bound.values()):
-            before, tangent = self.inlined(text, value, bound, active, result)
+        written = None if text is None else self.inlined(text, value, bound, active, result)
+        if written is not None:
+            before, tangent = written
             return plain, before, self.fitted(tangent, value, bound, active, result)
         if explicit is not None and "NotImplemented" not in explicit.__code__.co_names:
             dots = ir.Seq("tuple", tuple(self.tangents(arg) for arg in bound.values()))
@@ -155,9 +157,14 @@ class PushRules(PushState):
 
     def inlined(
         self, text: ForwardText, value: ir.Apply, bound: Bound, active: list[str], result: str
-    ) -> tuple[Code, ir.Expr]:
-        """The tangent by the text of a forward rule."""
-        found = filled(text, as_dict(tuple(bound), value.kinds), active, value.kind)
+    ) -> tuple[Code, ir.Expr] | None:
+        """The tangent by the text of a forward rule; None if that depends on what is not known here."""
+        if any(isinstance(arg, tuple) for arg in bound.values()):
+            return None
+        try:
+            found = filled(text, as_dict(tuple(bound), value.kinds), active, value.kind)
+        except NotInlinable:
+            return None
         names = dict(zip(text.params, bound, strict=True))
         mapping: dict[str, ir.Expr] = {p: ir.as_argument(bound[names[p]]) for p in text.params}
         mapping |= {t: self.tangents(bound[names[p]]) for p, t in text.tangents.items()}

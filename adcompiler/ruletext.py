@@ -84,6 +84,8 @@ def rule_text(rule: Rule) -> RuleText | None:
         if rule.partials:
             return _from_partials(rule)
         text = _from_function(rule.function)
+        if not rule.builtin and any(isinstance(step, Choose) for step in (*text.forward, *text.backward)):
+            return None  # the last arm of a choice need not be right in every case, as it is in a rule of adcompiler's
         return text if rule.builtin else _unthunked(text)
     except (NotInlinable, SourceNotFoundError):
         return None

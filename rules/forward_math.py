@@ -308,13 +308,10 @@ def phase(tangents, z):
 
 @frule(cmath.polar)
 def polar(tangents, z):
+    """0 at the origin, as the reverse rule takes it."""
     y = cmath.polar(z)
     turn = conj(z) * tangents[0]
-    if z:
-        y_dot = turn.real / abs(z), turn.imag / (z.real * z.real + z.imag * z.imag)
-    else:
-        y_dot = 0.0, 0.0
-    return y, y_dot
+    return y, (divide_strong(turn.real, abs(z)), divide_strong(turn.imag, z.real * z.real + z.imag * z.imag))
 
 
 @frule(cmath.rect)
