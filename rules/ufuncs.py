@@ -29,6 +29,7 @@ from adcompiler.runtime.dynamic import resolve_value
 from adcompiler.runtime.errors import MutationError
 from adcompiler.runtime.folding import accumulate_bar, reduce_bars, reduceat_bar, segments
 from adcompiler.runtime.missing import no_rule
+from adcompiler.runtime.pushed_calls import push
 from adcompiler.runtime.ruling import options_of
 from adcompiler.runtime.shapes import shape
 from adcompiler.runtime.ufuncs import Plain, call_bars, outer_bars
@@ -184,6 +185,23 @@ def accumulate_forward(ufunc: Any, plain: Any) -> Any:
     return accumulate
 
 
+def reduce_forward(ufunc: Any, plain: Any) -> Any:
+    """The forward rule of ``ufunc.reduce(array, axis, keepdims=...)``: that of the plain call, element by element."""
+
+    def reduce(tangents, array, axis=0, dtype=None, out=None, keepdims=False, initial=ABSENT, where=True):
+        general = dtype is not None or out is not None or initial is not ABSENT or where is not True
+        if general or not isinstance(axis, int) or not shape(array)[axis]:
+            return NotImplemented
+        y = ufunc.reduce(array, axis=axis, keepdims=keepdims)
+        values, dots = np.moveaxis(array, axis, 0), np.moveaxis(tangents[0], axis, 0)
+        value, dot = values[0], dots[0]
+        for i in range(1, len(values)):
+            value, dot = plain((dot, dots[i]), value, values[i])
+        return y, np.expand_dims(dot, axis) if keepdims else dot
+
+    return reduce
+
+
 def reduceat_forward(ufunc: Any, plain: Any) -> Any:
     """The forward rule of ``ufunc.reduceat(array, indices, axis)``: the same, segment by segment."""
 
@@ -207,6 +225,21 @@ def product(tangents: Any, a: Any, b: Any) -> Any:
     """The forward rule of a product, which is declared to be linear in each factor."""
     a_dot, b_dot = tangents
     return a * b, a_dot * b + a * b_dot
+
+
+def difference(tangents: Any, a: Any, b: Any) -> Any:
+    """The same of a difference."""
+    a_dot, b_dot = tangents
+    return a - b, a_dot - b_dot
+
+
+def by_run_time(ufunc: Any) -> Any:
+    """The forward rule of a ufunc whose tangent is found otherwise."""
+
+    def plain(tangents: Any, a: Any, b: Any) -> Any:
+        return push(ufunc, (a, b), tangents)
+
+    return plain
 
 
 def without_needs(function: Any) -> Any:
@@ -313,17 +346,29 @@ def add_rules(ufunc: Any) -> None:
         rrule(key, result=result, kind=kind, general=bool(lookup(key)), linear=linear)(make(ufunc))
 
 
+# Of what is declared to be linear in each operand.
+DECLARED = {np.multiply: product, np.subtract: difference}
+
+
 def add_forward(ufunc: Any) -> None:
-    """The forward rules of the methods of a ufunc of two arguments with a forward rule."""
-    if ufunc is np.multiply and not forward_rules(ufunc.reduceat):
-        frule(ufunc.reduceat)(reduceat_forward(ufunc, product))
-    plain = forward_rule(ufunc)
-    if plain is None or ufunc.nin != 2 or ufunc.nout != 1 or forward_rules(ufunc.outer):
+    """The forward rules of the methods of a ufunc of two arguments."""
+    if ufunc.nin != 2 or ufunc.nout != 1:
         return
-    frule(ufunc.outer)(outer_forward(ufunc, plain))
-    if ufunc in FOLDED:
-        frule(ufunc.accumulate)(accumulate_forward(ufunc, plain))
-        frule(ufunc.reduceat)(reduceat_forward(ufunc, plain))
+    plain = forward_rule(ufunc) or DECLARED.get(ufunc)
+    rules = lookup(ufunc)
+    if ufunc not in DECLARED and not any(len(r.linear) == 2 or len(r.multilinear) == 2 for r in rules):
+        add_frule(ufunc.outer, outer_forward(ufunc, plain or by_run_time(ufunc)))
+    if ufunc in FOLDED and plain is not None:
+        add_frule(ufunc.reduce, reduce_forward(ufunc, plain))
+        add_frule(ufunc.reduceat, reduceat_forward(ufunc, plain))
+        if ufunc is not np.subtract and ufunc is not np.multiply:
+            add_frule(ufunc.accumulate, accumulate_forward(ufunc, plain))
+
+
+def add_frule(key: Any, function: Any) -> None:
+    """A forward rule, if there is none."""
+    if not forward_rules(key):
+        frule(key)(function)
 
 
 def add_declarations(ufunc: Any) -> None:
