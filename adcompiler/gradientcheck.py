@@ -245,7 +245,7 @@ def _unit(value: Any, keys: tuple[Any, ...], at: _Coordinate) -> Any:
     """The tangent of `value` in the direction of a coordinate; None where it does not move."""
     if not keys:
         one = 1j if at.imaginary else 1.0
-        if not is_array(value) or not at.position:
+        if not is_array(value) or isinstance(value, np.generic):
             return type(value)(one)
         unit = np.zeros_like(value)
         unit[at.position] = one

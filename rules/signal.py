@@ -8,6 +8,7 @@ import numpy as np
 from scipy import signal
 
 from adcompiler.rules import signal_refused as signal_refused
+from adcompiler.rules.forward import frule
 from adcompiler.rules.registry import rrule
 from adcompiler.runtime.constants import require_constant
 from adcompiler.runtime.errors import NoRuleError
@@ -209,6 +210,19 @@ def savgol_filter(x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode
         return np.moveaxis(x_bar, 0, axis), None, None, None, delta_bar, None, None, None
 
     return y, pullback
+
+
+@frule(signal.savgol_filter)
+def savgol_filter_forward(
+    tangents, x, window_length, polyorder, deriv=0, delta=1.0, axis=-1, mode="interp", cval=0.0
+):  # linear in x but for cval
+    y = signal.savgol_filter(x, window_length, polyorder, deriv, delta, axis, mode, cval)
+    y_dot = 0.0 * y
+    if tangents[0] is not None:
+        y_dot = signal.savgol_filter(tangents[0], window_length, polyorder, deriv, delta, axis, mode, 0.0)
+    if tangents[4] is not None:
+        y_dot = y_dot - deriv * y / delta * tangents[4]
+    return y, y_dot
 
 
 @rrule(signal.detrend, result="fresh", kind="like", linear=("data",))

@@ -44,8 +44,9 @@ def tripled_forward(tangents, x):
         (lambda x: {"a": x * x, "b": (x.sum(), 3)}, (X,)),
         (lambda x: np.sum(np.tanh(x)), (X.astype(np.float32),)),
         (lambda m, x: np.sum(m.w**3 * x), (Model(X), X)),
+        (lambda x: x**3 * 2.0, (np.array(1.5),)),
     ],
-    ids=["array", "two", "containers", "complex", "result", "single", "object"],
+    ids=["array", "two", "containers", "complex", "result", "single", "object", "0-d"],
 )
 def test_right_derivatives_pass(f, args):
     """Of first and second order, in both modes, for every structure of arguments and results."""
