@@ -282,11 +282,13 @@ def shared_finisher(bound: dict[str, Any], count: int, strict: bool, compiled: C
         )
 
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
-        held = (hold(value), hold_arrays(value)) if hot else None
+        held, arrays = hold(value), hold_arrays(value) if hot else None
 
         def back(y_bar: Any, bars: Bars) -> Any:
-            if held is not None:  # into the shadows, where the function expects it
-                y_bar = bars.give(held[1], accumulate(y_bar, bars.release(held[0])))
+            if hot:  # into the shadows, where the function expects it
+                y_bar = bars.give(arrays, accumulate(y_bar, bars.release(held)))
+            else:  # a caller that writes into arrays has taken what there was of an object out of the table
+                y_bar = bars.give(held, y_bar)
             return _aligned(active, backward(saved, y_bar, bars), bound, count)
 
         return value, remembered(back, Kept(plan, [saved]))

@@ -166,7 +166,7 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         if isinstance(obj, Heap):
             known = member(obj.cls, name) is ABSENT or not is_constant_of_class(member(obj.cls, name))
             return self._written_field(expr, obj, self.program.content(obj, name) if known else Unknown())
-        if self.program.escaped:
+        if self.program.escaped and class_of(obj) is not types.MethodType:  # whose fields nobody can replace
             return self._written_field(expr, obj, Unknown())
         if isinstance(obj, Observed):
             # What a class gets later (a property of the same name) would come before the field.

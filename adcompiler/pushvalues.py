@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import types
 from typing import Any
 
 from adcompiler import ir
@@ -36,11 +37,13 @@ from adcompiler.pushrules import PushRules
 from adcompiler.pushstate import Code
 from adcompiler.rules.forward import forward_rules
 from adcompiler.runtime.pushed_calls import keyed, push, push_method, push_spread
+from adcompiler.runtime.pushing import zeros_of
 
 _PUSH = ir.Static(push, "push")
 _PUSH_METHOD = ir.Static(push_method, "push_method")
 _KEYED = ir.Static(keyed, "keyed")
 _PUSH_SPREAD = ir.Static(push_spread, "push_spread")
+_ZEROS_OF = ir.Static(zeros_of, "zeros_of")
 _COPY = ir.Static(copy.copy, "copy")
 _DEEPCOPY = ir.Static(copy.deepcopy, "deepcopy")
 
@@ -104,6 +107,8 @@ class PushValues(PushRules):
                 return self.made(names, value)
             case Copied(deep):
                 return ir.Call(_DEEPCOPY if deep else _COPY, (self.tangents(value.args[0]),))
+            case Load(Field("__func__")) if class_of(value.kinds[0]) is types.MethodType:
+                return ir.Call(_ZEROS_OF, (value.spelled,))  # a bound method moves with its object
             case Load(key):
                 return self.loaded(self.tangents(value.args[0]), value.kinds[0], key)
             case PathLoad(param, steps):

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime.errors import UnsupportedSyntaxError
+from adcompiler.runtime.places import refuse_foreign
 from adcompiler.runtime.pushing import zero_factory, zeros_of
 
 _find: Callable[..., Any]
@@ -64,6 +65,18 @@ def factory_dot(factory: Any, dot: Any) -> Any:
     return lambda: push(factory, (), (), None, dot)[1]
 
 
+def attribute_dot(dot: Any, obj: Any, name: str) -> Any:
+    """The tangent of an attribute; one that stands in the class, and not in the object, is a constant."""
+    return dot[name] if name in dot else zeros_of(getattr(obj, name))
+
+
+def own_dot(dot: Any, obj: Any, name: str) -> None:
+    """Give an attribute that is updated a tangent: until now it may have stood in the class."""
+    refuse_foreign(obj, name)
+    if name not in dot:
+        dot[name] = zeros_of(getattr(obj, name))
+
+
 def sort_dot(dots: list[Any], values: list[Any], key: Any = None, reverse: Any = False) -> None:
     """Bring tangents into the order that `values.sort(...)` will give."""
     marks = list(values) if key is None else list(map(key, values))
@@ -92,9 +105,11 @@ def unsupported(what: str) -> UnsupportedSyntaxError:
 
 __all__ = [
     "as_code",
+    "attribute_dot",
     "connect",
     "factory_dot",
     "keyed",
+    "own_dot",
     "pop_item_dot",
     "push",
     "push_method",
