@@ -31,7 +31,14 @@ from adcompiler.found import (
 )
 from adcompiler.program import signature_of
 from adcompiler.pushedagain import METHOD, PUSH, bars_of, pushed_again
-from adcompiler.pushoperators import declared_for, of_attribute, of_conversion, of_method, of_operator
+from adcompiler.pushoperators import (
+    declared_for,
+    declared_forwards,
+    of_attribute,
+    of_conversion,
+    of_method,
+    of_operator,
+)
 from adcompiler.ruledforward import of_rule
 from adcompiler.rules.forward import forward_rules
 from adcompiler.rules.registry import is_non_differentiable, key_name, lookup, rrule
@@ -110,7 +117,7 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     if is_non_differentiable(f):
         return Found(_plain, (f, args, named), once(plainly, f, named), (args, dots), same, both)
     rules = declared_for(f, args, named)
-    if rules or forward_rules(f):
+    if rules or declared_forwards(f, args, named):
         return of_rule(f, rules, args, dots, named)
     if isinstance(f, types.FunctionType):
         return source_of(f, args, dots, named, own)

@@ -213,6 +213,14 @@ class Pushforward(PushWrites):
             tangent = self.zero(stmt.value, stmt.kind)
         return [ir.Return(ir.Seq("tuple", (stmt.value, tangent)), stmt.origin)]
 
+    def stmt_Opaque(self, stmt: ir.Opaque) -> Code:
+        bound = sorted(n for n in stmt.writes if n in self.dots)
+        return [stmt, *(self.still_name(n, stmt.origin) for n in bound)]
+
+    def still_name(self, name: str, origin: Any) -> ir.Stmt:
+        """The tangent of what a statement binds that moves with nothing."""
+        return ir.Assign(self.dots[name], self.zero(ir.Name(name), self.spec.name_kinds.get(name)), origin)
+
     def stmt_Define(self, stmt: ir.Define) -> Code:
         if stmt.name not in self.dots:
             return [stmt]
