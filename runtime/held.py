@@ -116,6 +116,24 @@ def objects(held: Any) -> Iterator[Any]:
             todo.extend(parts.values() if hasattr(parts, "values") else parts)
 
 
+def memory_in(held: Any) -> set[int]:
+    """The objects and the blocks of memory that a value refers to, by what `hold_arrays` says of it."""
+    found, todo = set(), [held]
+    while todo:
+        part = todo.pop()
+        if part is None or id(part) in found:
+            continue
+        found.add(id(part))
+        if type(part) is Held:
+            found.add(id(part.obj))
+        if isinstance(part, Held | Captured | tuple):
+            parts = part if isinstance(part, tuple) else part.parts
+            todo.extend(parts.values() if hasattr(parts, "values") else parts)
+        else:
+            found.add(id(part.block))
+    return found
+
+
 def hold_made(value: Any) -> Any:
     """`hold` of what a rule has made: of a tuple too, whose items have entries where it is taken for a list."""
     if not isinstance(value, tuple):

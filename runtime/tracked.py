@@ -90,7 +90,7 @@ def _resolved(hot: Any, wanted: tuple[bool, ...], f: Any, args: Any, kwargs: Any
         return _of_operation(operation, owner, count, hot[0])
     if is_mark(f):
         check_by_value(f, [v for on, v in zip(wanted[1:], (*args, *kwargs.values()), strict=True) if on], any(hot))
-    if f in (push, push_method) and any(wanted) and is_shared(args, kwargs):
+    if (f is push or f is push_method) and any(wanted) and is_shared(args, kwargs):
         found = of_place(hot[0], f, args, kwargs)
         if found is not None:
             return found
@@ -139,10 +139,24 @@ def _attribute(hot: bool, obj: Any, name: str) -> Resolved:
     given = member(obj, name) if isinstance(obj, type) and found is ABSENT else found
     if given is not ABSENT and is_constant_of_class(given):
         return _of_the_class(hot)
+    if is_place(obj) and isinstance(found, types.FunctionType):
+        return _of_method(hot)
     if is_place(obj) and has_plain_fields(cls):
         return Resolved(lambda obj, name: (getattr(obj, name), None), lambda saved, y_bar, bars: (None,) * 3)
     inner = dynamic.resolve((False, True, False), getattr, obj, name)
     return Resolved(inner.forward, lambda saved, y_bar, bars: inner.backward(saved, y_bar))
+
+
+def _of_method(hot: bool) -> Resolved:
+    """A method that is bound to an object: its cotangent is the object's."""
+
+    def forward(obj: Any, name: str) -> tuple[Any, Any]:
+        return getattr(obj, name), hold_arrays(obj) if hot else hold(obj)
+
+    def backward(held: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
+        return None, bars.give(held, None if y_bar is None else y_bar.get("__self__")), None
+
+    return Resolved(forward, backward)
 
 
 def _of_the_class(hot: bool) -> Resolved:
