@@ -31,12 +31,12 @@ from adcompiler.callees import (
 )
 from adcompiler.elements import is_dict
 from adcompiler.hot import memory_of
-from adcompiler.lattice import TupleOf, can_be_active, class_of, numeric
+from adcompiler.lattice import TupleOf, Unknown, can_be_active, class_of, numeric
 from adcompiler.pushed import Pushed
 from adcompiler.pushrules import PushRules
 from adcompiler.pushstate import Code
 from adcompiler.rules.forward import forward_rules
-from adcompiler.runtime.pushed_calls import keyed, push, push_method, push_spread
+from adcompiler.runtime.pushed_calls import items_dot, keyed, push, push_method, push_spread
 from adcompiler.runtime.pushing import zeros_of
 
 _PUSH = ir.Static(push, "push")
@@ -44,6 +44,7 @@ _PUSH_METHOD = ir.Static(push_method, "push_method")
 _KEYED = ir.Static(keyed, "keyed")
 _PUSH_SPREAD = ir.Static(push_spread, "push_spread")
 _ZEROS_OF = ir.Static(zeros_of, "zeros_of")
+_ITEMS_DOT = ir.Static(items_dot, "items_dot")
 _COPY = ir.Static(copy.copy, "copy")
 _DEEPCOPY = ir.Static(copy.deepcopy, "deepcopy")
 
@@ -136,8 +137,15 @@ class PushValues(PushRules):
 
     def entry(self, arg: Any, kind: Any) -> ir.Expr:
         """An entry of a container: None for what never has a tangent."""
+        if isinstance(arg, ir.Star) and self.is_active(arg):
+            return ir.Star(self.items(arg.value, kind))
         moves = can_be_active(kind) or numeric(kind) is not None or self.is_active(arg)
         return self.tangent_of(arg, kind) if moves else ir.Const(None)
+
+    def items(self, arg: Any, kind: Any) -> ir.Expr:
+        """The tangent of a value that is taken apart."""
+        tangent = self.tangent_of(arg, kind)
+        return ir.Call(_ITEMS_DOT, (arg, tangent)) if isinstance(kind, Unknown) and self.is_active(arg) else tangent
 
     def made(self, names: tuple[str, ...], value: ir.Apply) -> ir.Expr:
         """A new object: of a named tuple the tangent is a tuple, else a dict of the fields' tangents."""
@@ -179,8 +187,10 @@ class PushValues(PushRules):
             kind = kinds.get(id(operand))
             if role == "p":
                 mapping[name] = self.items_of(dict, operand, kind)
+            elif role == "v":
+                mapping[name] = self.tangent_of(operand, kind)
             else:
-                mapping[name] = operand if role == "-" else self.tangent_of(operand, kind)
+                mapping[name] = operand if role == "-" else self.items(operand, kind)
         return ir.substitute(callee.of_tangents.body, mapping)
 
     def items_of(self, cls: type, source: ir.Expr, kind: Any) -> ir.Expr:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime.errors import UnsupportedSyntaxError
+from adcompiler.runtime.iterated import check_iterated
 from adcompiler.runtime.places import refuse_foreign
 from adcompiler.runtime.pushing import zero_factory, zeros_of
 
@@ -56,6 +57,12 @@ def keyed(pairs: Any, dots: Any) -> Any:
     if isinstance(pairs, dict):
         return dots
     return [(pair[0], dot[1]) for pair, dot in zip(pairs, dots, strict=True)]
+
+
+def items_dot(value: Any, dot: Any) -> Any:
+    """The tangent of a value that is taken apart."""
+    check_iterated(value)
+    return dot
 
 
 def factory_dot(factory: Any, dot: Any) -> Any:
@@ -108,6 +115,7 @@ __all__ = [
     "attribute_dot",
     "connect",
     "factory_dot",
+    "items_dot",
     "keyed",
     "own_dot",
     "pop_item_dot",
