@@ -37,6 +37,7 @@ from adcompiler.runtime.pushing import into, zero_factory
 
 _INTO = ir.Static(into, "into")
 _ALL = ir.Const(...)
+_SETATTR = vars(object)["__setattr__"]
 
 # Methods of lists, deques and dicts that move no item by its value: which of their arguments are put there.
 _STORED: dict[str, tuple[bool, ...]] = {
@@ -189,8 +190,8 @@ class PushWrites(PushValues):
                 place = _place(name, obj, args[0])
                 before = self.update(ir.Item(dot, args[0]), place, args[1], self.tangents(args[1]), args[2].value)
                 if name == "update_attribute" and _may_be_of_the_class(value):
-                    own = ir.Call(ir.Static(own_dot, "own_dot"), (dot, obj, args[0]))
-                    before = [ir.Do(own, stmt.origin), *before]
+                    given = ir.Call(ir.Static(own_dot, "own_dot"), (dot, obj, args[0]))
+                    before = [ir.Do(given, stmt.origin), *before]
                 return [*checked, *before, ir.Store(place, args[1], args[2].value, stmt.origin)]
             case "sort":
                 call = ir.Call(ir.Static(sort_dot, "sort_dot"), (dot, obj), _keywords(callee, args))
@@ -223,7 +224,7 @@ class PushWrites(PushValues):
             call = ir.Call(ir.Static(check_container, "check_container"), (obj,))
         elif name in ("store_attribute", "update_attribute"):
             cls = class_of(kind)
-            known = cls is not None and cls.__setattr__ is object.__setattr__ and not _may_be_of_the_class(value)
+            known = cls is not None and member(cls, "__setattr__") is _SETATTR and not _may_be_of_the_class(value)
             call = ir.Call(ir.Static(refuse_foreign, "refuse_foreign"), (obj, *key))
         else:
             return []
