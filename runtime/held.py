@@ -134,6 +134,24 @@ def memory_in(held: Any) -> set[int]:
     return found
 
 
+def has_arrays(held: Any) -> bool:
+    """Whether containers or objects hold arrays, by what `hold_arrays` says of a value."""
+    todo, seen = [(held, False)], set()
+    while todo:
+        part, inside = todo.pop()
+        if part is None or (id(part), inside) in seen:
+            continue
+        seen.add((id(part), inside))
+        if not isinstance(part, Held | Captured | tuple):
+            if inside:
+                return True
+            continue
+        parts = part if isinstance(part, tuple) else part.parts
+        inside = inside or type(part) is Held
+        todo.extend((p, inside) for p in (parts.values() if hasattr(parts, "values") else parts))
+    return False
+
+
 def hold_made(value: Any) -> Any:
     """`hold` of what a rule has made: of a tuple too, whose items have entries where it is taken for a list."""
     if not isinstance(value, tuple):

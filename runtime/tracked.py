@@ -19,7 +19,7 @@ from adcompiler.runtime.arrays import is_library_array
 from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.changes import CONCATENATE, METHODS
 from adcompiler.runtime.errors import MutationError, UnsupportedSyntaxError
-from adcompiler.runtime.held import as_it_was, entries, hold, hold_arrays, is_place
+from adcompiler.runtime.held import as_it_was, entries, has_arrays, hold, hold_arrays, is_place
 from adcompiler.runtime.hooks import check_by_value, is_mark
 from adcompiler.runtime.members import (
     ABSENT,
@@ -95,21 +95,40 @@ def _resolved(hot: Any, wanted: tuple[bool, ...], f: Any, args: Any, kwargs: Any
         if found is not None:
             return found
         pair, inputs, to_call = as_code(f, args, kwargs)
-        _check_arrays(hot[1:], (f, *args, *kwargs.values()))
-        return of_pushed(_compile, f, pair, inputs, to_call, count)
+        return _apart_from_arrays(
+            hot[1:], (f, *args, *kwargs.values()), of_pushed(_compile, f, pair, inputs, to_call, count)
+        )
     inner = dynamic.resolve(wanted, f, *args, **kwargs)
     if inner.source is not None:
         function, flags, first = inner.source
-        _check_arrays(hot[1:], (f, *args, *kwargs.values()))
-        return _of_source(function, flags, first, count)
+        return _apart_from_arrays(hot[1:], (f, *args, *kwargs.values()), _of_source(function, flags, first, count))
     if owner is None:
         owner = f.__self__ if isinstance(f, types.MethodType) else f
     return _of_rule(inner, owner, hot[1:])
 
 
-def _check_arrays(hot: tuple[bool, ...], values: tuple[Any, ...]) -> None:
+def _apart_from_arrays(hot: tuple[bool, ...], values: tuple[Any, ...], found: Resolved) -> Resolved:
+    """A call of what knows of no arrays that are written into: what it is given holds none, before and after it."""
+    watched = [value for mark, value in zip(hot, values, strict=True) if mark and hold(value) is not None]
+    if not watched:
+        return found
+    _check_arrays(watched)
+
+    def checked(forward: Any) -> Any:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            made = forward(*args, **kwargs)
+            _check_arrays(watched)
+            return made
+
+        return None if forward is None else run
+
+    found.forward, found.apart, found.strict = map(checked, (found.forward, found.apart, found.strict))
+    return found
+
+
+def _check_arrays(values: list[Any]) -> None:
     """Refuse to hand over containers of arrays that are written into."""
-    if any(mark and hold(value) is not None for mark, value in zip(hot, values, strict=True)):
+    if any(has_arrays(hold_arrays(value)) for value in values):
         raise MutationError(
             "a container or object that holds an array which is written into goes to a function that is only known at "
             "run time\nWhat that reads of the array could not be told from what is written later.\n"
