@@ -314,7 +314,7 @@ class Adjoint(Protected):
         if inner.open:
             body = [ir.Try(tuple(body), (), (), (Record(inner),))]
         stmt = self.with_numbers(stmt, self.walked(stmt))
-        forward = [*before, replace(stmt, body=(Top(inner), *body), orelse=tuple(orelse))]
+        forward = [*before, *self.checks(stmt), replace(stmt, body=(Top(inner), *body), orelse=tuple(orelse))]
         back = [*start, *back]
         if self.sequences[-1] is not None:
             back, head = self.if_begun(inner.trace, back, head, state)
@@ -397,6 +397,10 @@ class Adjoint(Protected):
             saved = tuple(inner.saved)
             target = saved[0] if len(saved) == 1 else ir.Targets(saved)
         back: Code = []
+        for key in [k for k in self.counters if isinstance(k, tuple) and k[0] == id(stmt)]:
+            count_name = self.counters.pop(key)
+            self.saver.mark(count_name, 0)
+            before.append(ir.Assign(count_name, ir.Call(LEN, (ir.Name(key[1]),))))
         counter = self.counters.pop(id(stmt), None)
         if counter is not None:
             back.append(ir.Assign(counter, count))

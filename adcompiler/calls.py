@@ -35,6 +35,7 @@ from adcompiler.lattice import (
     numeric,
 )
 from adcompiler.marks import MarkResolver
+from adcompiler.places import container_class
 from adcompiler.resolve import Resolved
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
 from adcompiler.runtime.changes import WRITERS
@@ -204,7 +205,7 @@ class CallResolver(MarkResolver):
         named = [pair for pairs in given if pairs is not None for pair in pairs]
         if None not in given and len({name for name, _ in named}) == len(named):
             return self.call(replace(expr, kwargs=tuple(named)))
-        if func.name == "update" and self.container_class(obj) is dict:
+        if func.name == "update" and container_class(obj) is dict:
             items = tuple((None if name is None else ir.Const(name), v) for name, v in expr.kwargs)
             last = self._made(ir.DictOf(items))
             if expr.args:

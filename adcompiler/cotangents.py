@@ -45,7 +45,7 @@ class Cotangents:
         self.stmt: Any = None
         self.active: frozenset[str] = frozenset()
         self.bar_names: dict[str, str] = {}
-        self.counters: dict[int, str] = {}
+        self.counters: dict[Any, str] = {}  # by loop; by loop and list, how many items this had there
         self.numbers: dict[int, dict[str, str]] = {}
         self.regions: list[Region] = []
         self.owned_requests: list[set[str]] = []

@@ -14,7 +14,7 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.bars import Bar, Code, State
-from adcompiler.callees import Backwards, Enumerated, Over, Zipped
+from adcompiler.callees import Backwards, Enumerated, Over, Zipped, parts
 from adcompiler.cotangents import ACCUMULATE, is_there
 from adcompiler.decide import is_basic_index
 from adcompiler.lattice import (
@@ -32,10 +32,12 @@ from adcompiler.liveviews import may_change
 from adcompiler.places import is_mutable
 from adcompiler.runtime import add_at, scatter
 from adcompiler.runtime.containers import add_item, one_item, owned, owned_array, owned_dict, owned_items, owned_list
+from adcompiler.runtime.iterated import check_iterated
 from adcompiler.runtime.moves import unchanged
 from adcompiler.runtime.scatter import add_wide
 from adcompiler.tracking import Tracking
 
+CHECK_ITERATED = ir.Static(check_iterated, "check_iterated")
 _UNCHANGED = ir.Static(unchanged, "unchanged")
 
 
@@ -150,6 +152,13 @@ class Elements(Tracking):
                 )
         return ir.Assign(self.bar(name), value)
 
+    def checks(self, stmt: Any) -> Code:
+        """Before a loop: what is taken apart must be no object whose items are computed."""
+        if not isinstance(stmt, ir.For) or not isinstance(stmt.iterable, ir.Apply):
+            return []
+        unknown = [over.source for over in parts(stmt.iterable.callee.plan) if isinstance(over.kind, Unknown)]
+        return [ir.Do(ir.Call(CHECK_ITERATED, (name,)), stmt.origin) for name in unknown if self.is_active(name)]
+
     def walked(self, stmt: Any) -> Any:
         """A loop over lists of items as one over what Python takes these from, which must not change meanwhile."""
         looped = isinstance(stmt, ir.For) and isinstance(stmt.iterable, ir.Apply)
@@ -195,7 +204,11 @@ class Elements(Tracking):
             index = self.number(stmt, target)
         else:
             index = ir.Name(self.counters.setdefault(id(stmt), self.names.fresh("i")))
-        if backwards:
+        if backwards and self.tracks and (self.has_places(kind) or isinstance(kind, Unknown)):
+            # From the end that it had then: a list may be longer when the reverse runs.
+            count = ir.Name(self.counters.setdefault((id(stmt), source), self.names.fresh(source + "_count")))
+            index = ir.Op("-", (ir.Op("-", (count, ir.Const(1))), index))
+        elif backwards:
             index = ir.Op("-", (ir.Const(-1), index))
         if self.has_places(kind):
             place: Code = []

@@ -281,18 +281,25 @@ def shared_finisher(bound: dict[str, Any], count: int, strict: bool, compiled: C
             "Let it return a new array, or call it by its own name.",
         )
 
+    spread = {name for name, position in bound.items() if isinstance(position, dict)}
+
     def finish(value: Any, saved: Any, *arguments: Any) -> Any:
-        held = (hold(value), hold_arrays(value)) if hot else None
+        held, arrays = hold(value), hold_arrays(value) if hot else None
+        named = [(n, a) for n, a in zip(params, arguments, strict=True) if n in spread] if spread else []
 
         def back(y_bar: Any, bars: Bars) -> Any:
-            if held is not None:  # into the shadows, where the function expects it
-                y_bar = bars.give(held[1], accumulate(y_bar, bars.release(held[0])))
-            return _aligned(active, backward(saved, y_bar, bars), bound, count)
+            if hot:  # into the shadows, where the function expects it
+                y_bar = bars.give(arrays, accumulate(y_bar, bars.release(held)))
+            else:  # a caller that writes into arrays has taken what there was of an object out of the table
+                y_bar = bars.give(held, y_bar)
+            cts = _aligned(active, backward(saved, y_bar, bars), bound, count)
+            taken = {bound[n][key]: bars.take(own, key) for n, own in named for key in bound[n]}
+            return tuple(accumulate(ct, taken.get(i)) for i, ct in enumerate(cts)) if taken else cts
 
         return value, remembered(back, Kept(plan, [saved]))
 
     def finish_by_value(value: Any, saved: Any, *arguments: Any) -> Any:
-        held = {name: hold(a) for name, a in zip(params, arguments, strict=True)}
+        held = {name: _held(a, name in spread) for name, a in zip(params, arguments, strict=True)}
         made = hold(value)
 
         def back(y_bar: Any, bars: Bars) -> Any:
@@ -301,12 +308,24 @@ def shared_finisher(bound: dict[str, Any], count: int, strict: bool, compiled: C
                 return (None,) * count
             cts = backward(saved, y_bar, bars) if table else backward(saved, y_bar)
             each = (cts,) if len(active) == 1 else cts
-            rest = tuple(bars.give(held[name], ct) for name, ct in zip(active, each, strict=True))
+            rest = tuple(_given(held[name], ct, bars) for name, ct in zip(active, each, strict=True))
             return _aligned(active, rest[0] if len(rest) == 1 else rest, bound, count)
 
         return value, remembered(back, Kept(plan, [saved]))
 
     return Finish(finish if pair.tracks else finish_by_value, shares=True)
+
+
+def _held(argument: Any, spread: bool) -> Any:
+    """What an argument holds; of `**kwargs`, a dict that the call makes, what its values hold."""
+    return {key: hold(value) for key, value in argument.items()} if spread else hold(argument)
+
+
+def _given(held: Any, ct: Any, bars: Bars) -> Any:
+    """The cotangent of an argument without what belongs into the table."""
+    if type(held) is dict and ct is not None:
+        return {key: bars.give(held[key], c) for key, c in ct.items()}
+    return bars.give(held, ct)
 
 
 def _aligned(active: tuple[str, ...], cts: Any, bound: dict[str, Any], count: int) -> tuple[Any, ...]:

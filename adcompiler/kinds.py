@@ -210,7 +210,7 @@ class Inference(LoopPlans):
         if self.has_setter(stmt) and stmt.op is None:
             return self.set_item(stmt), env
         array = kind is not None and numeric(kind) is not None
-        if array or self.has_setter(stmt) or self.holds_number(stmt):
+        if array or self.has_setter(stmt) or self.setter_of(stmt) is not None or self.holds_number(stmt):
             spelled_out = self.spelled_out(stmt, kind or Unknown())
             if spelled_out is not None:
                 block, end = self.block(spelled_out, env)

@@ -32,7 +32,7 @@ from adcompiler.lattice import (
     is_scalar,
     numeric,
 )
-from adcompiler.places import PlaceResolver
+from adcompiler.places import PlaceResolver, container_class
 from adcompiler.resolve import Resolved
 from adcompiler.runtime.moves import best, ordered
 from adcompiler.shapeclasses import shapeless
@@ -218,7 +218,7 @@ class MoveResolver(PlaceResolver):
                 return dict
             case Observed(_, value) if type(value) is tuple:
                 return tuple
-        return self.container_class(kind) if kind is not None else None
+        return container_class(kind) if kind is not None else None
 
     def container_method(self, expr: ir.Call, func: ir.Attr, obj: Kind, kinds: list[Any]) -> Resolved | None:
         """`.copy()`, `.get()`, `.items()`, `.values()` and `.keys()`; None if it is none of these."""

@@ -128,15 +128,20 @@ class ObjectResolver(OperationResolver, FunctionResolver):
             return self.apply(expr, InertCall("an attribute of the class"), (expr.value,), (obj,), kind)
         return self._refused_attribute(expr, obj, cls)
 
+    def setter_of(self, stmt: ir.Store) -> Any:
+        """The setter that an assignment to a property calls; None if it is to none."""
+        cls = class_of(self.value(stmt.place.value)[1]) if isinstance(stmt.place, ir.Attr) else None
+        found = member(cls, stmt.place.name) if cls is not None and isinstance(stmt.place, ir.Attr) else ABSENT
+        return plain_function(found.fset) if isinstance(found, property) else None
+
     def set_property(self, stmt: ir.Store) -> ir.Block | None:
         """An assignment to a property, which calls its setter; None if it is none."""
-        if not isinstance(stmt.place, ir.Attr) or stmt.op is not None:
+        setter = self.setter_of(stmt)
+        if setter is None or stmt.op is not None:
             return None
-        cls = class_of(self.value(stmt.place.value)[1])
-        found = member(cls, stmt.place.name) if cls is not None else ABSENT
-        setter = plain_function(found.fset) if isinstance(found, property) else None
-        if cls is None or setter is None:
-            return None
+        assert isinstance(stmt.place, ir.Attr)
+        cls: Any = class_of(self.value(stmt.place.value)[1])
+        found = member(cls, stmt.place.name)
         self._guard_class(cls, stmt.place.name, found)
         call = ir.Call(ir.Static(setter, f"set_{stmt.place.name}"), (stmt.place.value, stmt.value))
         value, kind = self._on(call, setter, call.args)
@@ -166,7 +171,7 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         if isinstance(obj, Heap):
             known = member(obj.cls, name) is ABSENT or not is_constant_of_class(member(obj.cls, name))
             return self._written_field(expr, obj, self.program.content(obj, name) if known else Unknown())
-        if self.program.escaped:
+        if self.program.escaped and class_of(obj) is not types.MethodType:  # whose fields nobody can replace
             return self._written_field(expr, obj, Unknown())
         if isinstance(obj, Observed):
             # What a class gets later (a property of the same name) would come before the field.

@@ -42,6 +42,7 @@ from adcompiler.lattice import (
     numeric,
 )
 from adcompiler.moves import MoveResolver
+from adcompiler.places import container_class
 from adcompiler.resolve import Resolved
 from adcompiler.rulecalls import RuleResolver
 from adcompiler.rules.registry import is_non_differentiable, lookup, refusal
@@ -123,7 +124,7 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver, ArrayStores):
                 kind = result_kind("elementwise", as_dict(("a", "b")[: len(kinds)], tuple(kinds)), self.fresh)
                 kind = self.by_library(key, kinds, kind)
                 return self.apply(expr, InertCall("declared without derivative"), expr.args, kinds, kind)
-        if self.program.writes_places and expr.op == "+" and all(k and self.container_class(k) is list for k in kinds):
+        if self.program.writes_places and expr.op == "+" and all(k and container_class(k) is list for k in kinds):
             whole = kinds[0] if kinds[0] == kinds[1] else Heap(list)
             return self.place_call(expr, changes.CONCATENATE, expr.args, kinds, whole)
         if len(kinds) == 2 and any(isinstance(k, Array | IntArray) for k in numbers):
@@ -224,9 +225,9 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver, ArrayStores):
 
     def _container_item(self, expr: ir.Item, obj: Kind, index: Kind) -> Resolved:  # noqa: C901  one case per kind
         """An item of something that is no number."""
-        if isinstance(obj, Heap) and self.container_class(obj) is not None:
+        if isinstance(obj, Heap) and container_class(obj) is not None:
             return self.heap_item(expr, obj, index)
-        if self.program.writes_places and self.program.escaped and self.container_class(obj) is not None:
+        if self.program.writes_places and self.program.escaped and container_class(obj) is not None:
             return self.place_call(expr, places.LOAD_ITEM, (expr.value, expr.index), (obj, index), Unknown())
         if self.program.escaped and isinstance(obj, ListOf | DictOfKinds | MapOf):
             key = index.value if isinstance(index, Known) else expr.index
@@ -272,7 +273,7 @@ class OperationResolver(RuleResolver, MoveResolver, TextResolver, ArrayStores):
         elif part is not None:
             kind = TupleOf(part)
         args = (expr.value, expr.index)
-        if self.program.writes_places and self.container_class(obj) is list:
+        if self.program.writes_places and container_class(obj) is list:
             return self.place_call(expr, places.LOAD_ITEM, args, (obj, SliceOf()), kind)
         return self.apply(expr, Dynamic(operator.getitem, pure=True), args, (obj, SliceOf()), kind)
 

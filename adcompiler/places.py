@@ -116,7 +116,7 @@ class PlaceResolver(Resolver):
             return False
         kind = self.value(stmt.place if stmt.held is None else stmt.held)[1]
         if stmt.held is not None:
-            return kind is not None and self.container_class(kind) is None
+            return kind is not None and container_class(kind) is None
         return numeric(kind) is not None
 
     def with_named_globals(self, stmt: ir.Stmt) -> ir.Stmt:
@@ -189,7 +189,7 @@ class PlaceResolver(Resolver):
         if not isinstance(stmt.value, ir.Op) or stmt.value.op != "+":
             return None
         obj, kind = (self.value(a)[1] for a in stmt.value.args)
-        if obj is None or kind is None or self.container_class(obj) is not list:
+        if obj is None or kind is None or container_class(obj) is not list:
             return None
         if isinstance(numeric(kind), Array | IntArray) or not (can_be_active(obj) or can_be_active(kind)):
             return None
@@ -204,7 +204,7 @@ class PlaceResolver(Resolver):
         if not isinstance(stmt.value, ir.Op):
             return stmt
         obj, kind = (self.value(a)[1] for a in stmt.value.args)
-        if obj is None or self.container_class(obj) is not list or not isinstance(numeric(kind), Array | IntArray):
+        if obj is None or container_class(obj) is not list or not isinstance(numeric(kind), Array | IntArray):
             return stmt
         return replace(stmt, augmented=False)
 
@@ -236,7 +236,7 @@ class PlaceResolver(Resolver):
 
     def written_method(self, expr: ir.Call, func: ir.Attr, obj: Kind, kinds: list[Any]) -> Resolved | None:
         """A method of a list, dict or deque that reads or writes its places; None if it is none of these."""
-        cls = self.container_class(obj)
+        cls = container_class(obj)
         operation = changes.METHODS.get(cls, {}).get(func.name) if cls is not None else None
         if operation is None or any(isinstance(a, ir.Star) for a in expr.args):
             return None
@@ -267,20 +267,6 @@ class PlaceResolver(Resolver):
         elif func.name == "popitem":
             result = Unknown()
         return self.place_call(expr, operation, args, (obj, *kinds), result, names)
-
-    @staticmethod
-    def container_class(obj: Kind) -> type | None:
-        """The class of a container, where it is known."""
-        match obj:
-            case Heap(cls):
-                return next((c for c in (list, deque, dict) if issubclass(cls, c)), None)
-            case ListOf():
-                return list
-            case DictOfKinds() | MapOf():
-                return dict
-            case Observed(_, value) if type(value) in (list, dict):
-                return type(value)
-        return None
 
     def note_method(self, name: str, obj: Kind, kinds: list[Any]) -> None:
         """Note what a method adds to what a site holds."""
@@ -324,6 +310,20 @@ class PlaceResolver(Resolver):
         return self.apply(expr, PlaceCall(changes.MAKE, names), args, (Known(function), *kinds), kind)
 
 
+def container_class(obj: Kind) -> type | None:
+    """The class of a container, where it is known."""
+    match obj:
+        case Heap(cls):
+            return next((c for c in (list, deque, dict) if issubclass(cls, c)), None)
+        case ListOf():
+            return list
+        case DictOfKinds() | MapOf():
+            return dict
+        case Observed(_, value) if type(value) in (list, dict):
+            return type(value)
+    return None
+
+
 def _renamed(expr: ir.Expr, names: dict[str, str]) -> ir.Expr:
     if isinstance(expr, ir.Global) and expr.id in names:
         return ir.Name(names[expr.id])
@@ -354,4 +354,4 @@ def as_assignment(stmt: ir.Do, value: ir.Expr, name: str) -> ir.Stmt:
     return ir.Assign(name, value, stmt.origin, kind=value.kind if isinstance(value, ir.Apply) else None)
 
 
-__all__ = ["PlaceResolver", "as_assignment", "is_mutable"]
+__all__ = ["PlaceResolver", "as_assignment", "container_class", "is_mutable"]

@@ -31,7 +31,14 @@ from adcompiler.found import (
 )
 from adcompiler.program import signature_of
 from adcompiler.pushedagain import METHOD, PUSH, bars_of, pushed_again
-from adcompiler.pushoperators import declared_for, of_attribute, of_conversion, of_method, of_operator
+from adcompiler.pushoperators import (
+    declared_for,
+    declared_forwards,
+    of_attribute,
+    of_conversion,
+    of_method,
+    of_operator,
+)
 from adcompiler.ruledforward import of_rule
 from adcompiler.rules.forward import forward_rules
 from adcompiler.rules.registry import is_non_differentiable, key_name, lookup, rrule
@@ -111,7 +118,7 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     if is_non_differentiable(f):
         return Found(_plain, (f, args, named), once(plainly, f, named), (args, dots), same, both)
     rules = declared_for(f, args, named)
-    if rules or forward_rules(f):
+    if rules or declared_forwards(f, args, named):
         return of_rule(f, rules, args, dots, named)
     if isinstance(f, types.FunctionType):
         return source_of(f, args, dots, named, own)
@@ -204,7 +211,7 @@ def source_of(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
     wanted = frozenset(n for n, place in bound.items() if _any(place, dots))
     jvp, arguments, active = find_jvp(f, wanted, args, named)
     values = dict(zip(signature.parameters, arguments, strict=True))
-    operands = (*arguments, *(_complete(_placed(bound[n], dots), values[n]) for n in active))
+    operands = (*arguments, *(_complete(bound[n], dots, values[n]) for n in active))
 
     def back(bars: Any) -> tuple[Any, Any]:
         by_name = dict(zip(signature.parameters, bars, strict=False))
@@ -257,13 +264,14 @@ def _any(place: Any, dots: Any) -> bool:
     return dots[place] is not None
 
 
-def _complete(dot: Any, value: Any) -> Any:
-    """A tangent with zeros for the entries of `*args` and `**kwargs` that have none."""
-    if isinstance(dot, tuple) and isinstance(value, tuple):
+def _complete(place: Any, dots: Any, value: Any) -> Any:
+    """The tangent of a parameter, with zeros for the entries of `*args` and `**kwargs` that have none."""
+    dot = _placed(place, dots)
+    if isinstance(place, tuple):
         return tuple(zeros_of(v) if d is None else d for d, v in zip(dot, value, strict=True))
-    if isinstance(dot, dict) and isinstance(value, dict):
+    if isinstance(place, dict):
         return {k: zeros_of(v) if dot.get(k) is None else dot[k] for k, v in value.items()}
-    return dot
+    return dot  # itself: the function may write into it
 
 
 # --- derivatives of such calls ----------------------------------------------------------------------------

@@ -45,6 +45,7 @@ from adcompiler.lattice import Array, Foreign, IntArray, Unknown, can_be_active,
 from adcompiler.pushed import Pushed
 from adcompiler.pushstate import Code
 from adcompiler.pushwrites import PushWrites
+from adcompiler.runtime.iterated import check_iterated
 from adcompiler.runtime.places import new_object
 from adcompiler.runtime.pushing import into, zeros_over
 from adcompiler.spec import Spec
@@ -191,7 +192,9 @@ class Pushforward(PushWrites):
             ]
         target = self.dotted_target(stmt.target)
         held = self.names.fresh("d")
-        return [ir.Assign(held, whole, stmt.origin), stmt, ir.Unpack(target, ir.Name(held), stmt.origin)]
+        check = ir.Do(ir.Call(_CHECK_ITERATED, (value,)), stmt.origin)
+        checks = [check] if isinstance(stmt.kind, Unknown) and isinstance(value, ir.Name) else []
+        return [*checks, ir.Assign(held, whole, stmt.origin), stmt, ir.Unpack(target, ir.Name(held), stmt.origin)]
 
     def dotted_target(self, target: Any) -> Any:
         """A target with the names of tangents."""
@@ -212,6 +215,14 @@ class Pushforward(PushWrites):
         if isinstance(tangent, ir.Const) and (self.found.result or numeric(stmt.kind) is not None):
             tangent = self.zero(stmt.value, stmt.kind)
         return [ir.Return(ir.Seq("tuple", (stmt.value, tangent)), stmt.origin)]
+
+    def stmt_Opaque(self, stmt: ir.Opaque) -> Code:
+        bound = sorted(n for n in stmt.writes if n in self.dots)
+        return [stmt, *(self.still_name(n, stmt.origin) for n in bound)]
+
+    def still_name(self, name: str, origin: Any) -> ir.Stmt:
+        """The tangent of what a statement binds that moves with nothing."""
+        return ir.Assign(self.dots[name], self.zero(ir.Name(name), self.spec.name_kinds.get(name)), origin)
 
     def stmt_Define(self, stmt: ir.Define) -> Code:
         if stmt.name not in self.dots:
@@ -255,7 +266,9 @@ class Pushforward(PushWrites):
         target = ir.Targets((stmt.target, self.dotted_target(stmt.target)))
         (new,) = self.inside(stmt)
         assert isinstance(new, ir.For)
-        return [replace(new, target=target, iterable=both)]
+        unknown = [over.source for over in parts(plan) if isinstance(over.kind, Unknown)]
+        checks = [ir.Do(ir.Call(_CHECK_ITERATED, (s,)), stmt.origin) for s in unknown if self.is_active(s)]
+        return [*checks, replace(new, target=target, iterable=both)]
 
     def run_over(self, plan: Any) -> ir.Expr:
         """What gives the tangents of the items of a loop, one after the other."""
@@ -285,6 +298,7 @@ def _makes_object(value: ir.Apply) -> bool:
     return isinstance(spelled, ir.Call) and isinstance(spelled.func, ir.Static) and spelled.func.value is new_object
 
 
+_CHECK_ITERATED = ir.Static(check_iterated, "check_iterated")
 _NOTHING = ir.Call(ir.Static(itertools.repeat, "repeat"), (ir.Const(None),))
 
 __all__ = ["pushforward_of"]

@@ -15,6 +15,7 @@ from typing import Any
 
 from adcompiler.found import Finder, Found, both, filled, once, same
 from adcompiler.ruledforward import by_rule
+from adcompiler.rules.forward import forward_rules, is_builtin_rule
 from adcompiler.rules.registry import is_non_differentiable, lookup
 from adcompiler.runtime.domain import array_member, gives_way, is_domain
 from adcompiler.runtime.members import has_plain_fields, member
@@ -75,6 +76,12 @@ def declared_for(f: Any, args: Any, named: Any) -> Any:
     if not foreign:
         return rules
     return tuple(r for r in rules if not r.builtin or all(isinstance(a, r.accepts) for a in foreign))
+
+
+def declared_forwards(f: Any, args: Any, named: Any) -> Any:
+    """The forward rules that take a call of a function without rule for it."""
+    foreign = not all(map(is_domain, (*args, *named.values())))
+    return tuple(r for r in forward_rules(f) if not (foreign and is_builtin_rule(r)))
 
 
 def of_method(find: Finder, name: str, args: Any, dots: Any, named: Any) -> Found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import types
 from typing import Any
 
 from adcompiler import ir
@@ -30,17 +31,20 @@ from adcompiler.callees import (
 )
 from adcompiler.elements import is_dict
 from adcompiler.hot import memory_of
-from adcompiler.lattice import Inert, TupleOf, can_be_active, class_of, numeric
+from adcompiler.lattice import Inert, TupleOf, Unknown, can_be_active, class_of, numeric
 from adcompiler.pushed import Pushed
 from adcompiler.pushrules import PushRules
 from adcompiler.pushstate import Code
 from adcompiler.rules.forward import forward_rules
-from adcompiler.runtime.pushed_calls import keyed, push, push_method, push_spread
+from adcompiler.runtime.pushed_calls import items_dot, keyed, push, push_method, push_spread
+from adcompiler.runtime.pushing import zeros_of
 
 _PUSH = ir.Static(push, "push")
 _PUSH_METHOD = ir.Static(push_method, "push_method")
 _KEYED = ir.Static(keyed, "keyed")
 _PUSH_SPREAD = ir.Static(push_spread, "push_spread")
+_ZEROS_OF = ir.Static(zeros_of, "zeros_of")
+_ITEMS_DOT = ir.Static(items_dot, "items_dot")
 _COPY = ir.Static(copy.copy, "copy")
 _DEEPCOPY = ir.Static(copy.deepcopy, "deepcopy")
 
@@ -104,6 +108,8 @@ class PushValues(PushRules):
                 return self.made(names, value)
             case Copied(deep):
                 return ir.Call(_DEEPCOPY if deep else _COPY, (self.tangents(value.args[0]),))
+            case Load(Field("__func__")) if class_of(value.kinds[0]) is types.MethodType:
+                return ir.Call(_ZEROS_OF, (value.spelled,))  # a bound method moves with its object
             case Load(key):
                 return self.loaded(self.tangents(value.args[0]), value.kinds[0], key)
             case PathLoad(param, steps):
@@ -131,8 +137,15 @@ class PushValues(PushRules):
 
     def entry(self, arg: Any, kind: Any) -> ir.Expr:
         """An entry of a container: None for what never has a tangent."""
+        if isinstance(arg, ir.Star) and self.is_active(arg):
+            return ir.Star(self.items(arg.value, kind))
         moves = can_be_active(kind) or numeric(kind) is not None or self.is_active(arg)
         return self.tangent_of(arg, kind) if moves else ir.Const(None)
+
+    def items(self, arg: Any, kind: Any) -> ir.Expr:
+        """The tangent of a value that is taken apart."""
+        tangent = self.tangent_of(arg, kind)
+        return ir.Call(_ITEMS_DOT, (arg, tangent)) if isinstance(kind, Unknown) and self.is_active(arg) else tangent
 
     def made(self, names: tuple[str, ...], value: ir.Apply) -> ir.Expr:
         """A new object: of a named tuple the tangent is a tuple, else a dict of the fields' tangents."""
@@ -174,8 +187,10 @@ class PushValues(PushRules):
             kind = kinds.get(id(operand))
             if role == "p":
                 mapping[name] = self.items_of(dict, operand, kind)
+            elif role == "v":
+                mapping[name] = self.tangent_of(operand, kind)
             else:
-                mapping[name] = operand if role == "-" else self.tangent_of(operand, kind)
+                mapping[name] = operand if role == "-" else self.items(operand, kind)
         return ir.substitute(callee.of_tangents.body, mapping)
 
     def items_of(self, cls: type, source: ir.Expr, kind: Any) -> ir.Expr:

@@ -18,13 +18,26 @@ import numpy as np
 
 from adcompiler import ir
 from adcompiler.callees import InertCall, Into, PlaceCall, RuleCall, WriteCall
+from adcompiler.lattice import Heap, class_of
+from adcompiler.places import container_class
 from adcompiler.pushstate import Code
 from adcompiler.pushvalues import PushValues
-from adcompiler.runtime.pushed_calls import factory_dot, pop_item_dot, remove_dot, sort_dot
+from adcompiler.runtime.members import ABSENT, member
+from adcompiler.runtime.moved import CONTAINERS
+from adcompiler.runtime.places import check_container, refuse_foreign
+from adcompiler.runtime.pushed_calls import (
+    attribute_dot,
+    factory_dot,
+    own_dot,
+    pop_item_dot,
+    remove_dot,
+    sort_dot,
+)
 from adcompiler.runtime.pushing import into, zero_factory
 
 _INTO = ir.Static(into, "into")
 _ALL = ir.Const(...)
+_SETATTR = vars(object)["__setattr__"]
 
 # Methods of lists, deques and dicts that move no item by its value: which of their arguments are put there.
 _STORED: dict[str, tuple[bool, ...]] = {
@@ -159,20 +172,27 @@ class PushWrites(PushValues):
         dot = self.tangents(obj)
         if isinstance(dot, ir.Const):
             raise self.unsupported("a container that comes from outside", "Pass it as an argument.")
+        checked = self.check_place(name, obj, value)
         match name:
             case "store_item" | "store_attribute" | "init_attribute":
                 put = ir.Store(ir.Item(dot, args[0]), self.entry(args[1], kinds[1]), None, stmt.origin)
                 plain = name != "init_attribute"
                 own = ir.Store(_place(name, obj, args[0]), args[1], None, stmt.origin) if plain else stmt
-                return [own, put]
+                return [*checked, own, put]
             case "delete_item":
-                return [stmt, ir.Do(ir.Call(ir.Static(operator.delitem, "delitem"), (dot, args[0])))]
+                return [*checked, stmt, ir.Do(ir.Call(ir.Static(operator.delitem, "delitem"), (dot, args[0])))]
+            case "load_attribute" if _may_be_of_the_class(value):
+                found = ir.Call(ir.Static(attribute_dot, "attribute_dot"), (dot, obj, args[0]))
+                return self.with_tangent(stmt, found)
             case "load_item" | "load_attribute" | "load_own_attribute":
                 return self.with_tangent(stmt, ir.Item(dot, args[0]))
             case "update_item" | "update_attribute":
                 place = _place(name, obj, args[0])
                 before = self.update(ir.Item(dot, args[0]), place, args[1], self.tangents(args[1]), args[2].value)
-                return [*before, ir.Store(place, args[1], args[2].value, stmt.origin)]
+                if name == "update_attribute" and _may_be_of_the_class(value):
+                    given = ir.Call(ir.Static(own_dot, "own_dot"), (dot, obj, args[0]))
+                    before = [ir.Do(given, stmt.origin), *before]
+                return [*checked, *before, ir.Store(place, args[1], args[2].value, stmt.origin)]
             case "sort":
                 call = ir.Call(ir.Static(sort_dot, "sort_dot"), (dot, obj), _keywords(callee, args))
                 return [ir.Do(call, stmt.origin), stmt]
@@ -195,6 +215,20 @@ class PushWrites(PushValues):
                 named = tuple(zip(callee.keywords, tangents[split:], strict=True))
                 return [stmt, ir.Do(ir.Call(ir.Attr(dot, "update"), tuple(tangents[:split]), named), stmt.origin)]
         return self.by_method(stmt, name, dot, args, kinds)
+
+    def check_place(self, name: str, obj: ir.Expr, value: ir.Apply) -> Code:
+        """Where a store might run code of the user's, `__setitem__` or a setter: what does not follow it says so."""
+        kind, key = value.kinds[0], value.args[1:2]
+        if name in ("store_item", "delete_item", "update_item"):
+            known = container_class(kind) is not None and (not isinstance(kind, Heap) or kind.cls in CONTAINERS)
+            call = ir.Call(ir.Static(check_container, "check_container"), (obj,))
+        elif name in ("store_attribute", "update_attribute"):
+            cls = class_of(kind)
+            known = cls is not None and member(cls, "__setattr__") is _SETATTR and not _may_be_of_the_class(value)
+            call = ir.Call(ir.Static(refuse_foreign, "refuse_foreign"), (obj, *key))
+        else:
+            return []
+        return [] if known else [ir.Do(call, self.stmt.origin)]
 
     def update(self, dot: ir.Item, place: ir.Expr, value: ir.Expr, value_dot: ir.Expr, op: str) -> Code:
         """The tangent of what `place op= value` leaves, computed before it; an array stays the array that it is."""
@@ -269,6 +303,12 @@ class PushWrites(PushValues):
 def _place(name: str, obj: ir.Expr, key: ir.Expr) -> ir.Item | ir.Attr:
     """The place of an operation."""
     return ir.Attr(obj, key.value) if name.endswith("attribute") and isinstance(key, ir.Const) else ir.Item(obj, key)
+
+
+def _may_be_of_the_class(value: ir.Apply) -> bool:
+    """Whether an attribute may stand in the class, or be computed there: the object's tangent has no such entry."""
+    cls, key = class_of(value.kinds[0]), value.args[1]
+    return cls is None or not isinstance(key, ir.Const) or member(cls, key.value) is not ABSENT
 
 
 def _named(name: str) -> ir.Expr:

@@ -23,7 +23,7 @@ from adcompiler.bars import Bar, Code, State
 from adcompiler.callees import Build, Copied, InertCall, Into, Load, Make, PairCall, PathLoad, PlaceCall, RuleCall
 from adcompiler.cotangents import ACCUMULATE, Cotangents
 from adcompiler.decide import is_basic_index
-from adcompiler.lattice import Array, Kind, TupleOf, is_real, numeric
+from adcompiler.lattice import Array, Closure, Kind, TupleOf, is_real, numeric
 from adcompiler.runtime.containers import from_items
 from adcompiler.runtime.held import hold, hold_arrays
 from adcompiler.runtime.shadows import add_into, real_like, refer
@@ -209,6 +209,10 @@ class Shadowing(Cotangents):
         elif isinstance(stmt.kind, TupleOf) or self.spec.program.writes_places:
             call = self.at_table("release", self.held_arrays(stmt.target, after=True))
             if isinstance(stmt.value, ir.Apply) and isinstance(stmt.value.callee, PairCall):
+                before = [self.held_arrays(n) for n in _functions_in(stmt.value) if self.is_hot(n)]
+                if before:  # in hot memory nobody looks for what functions capture
+                    held = self.held_arrays(stmt.target, after=True)
+                    call = self.at_table("release_new", held, ir.Seq("tuple", tuple(before)))
                 call = self.at_table("give", self.held_places(stmt.target), call)
         else:
             return []
@@ -216,6 +220,16 @@ class Shadowing(Cotangents):
             call = ir.Call(ACCUMULATE, (bar, call))
         state[stmt.target] = Bar(maybe=True)
         return [ir.Assign(bar.id, call)]
+
+
+def _functions_in(value: ir.Apply) -> list[str]:
+    """The operands of a call that are local functions, or tuples with such."""
+    pairs = zip(value.args, value.kinds, strict=True)
+    return [n for arg, kind in pairs if _has_function(kind) for n in ir.reads(arg)]
+
+
+def _has_function(kind: Kind | None) -> bool:
+    return isinstance(kind, Closure) or (isinstance(kind, TupleOf) and any(map(_has_function, kind.items)))
 
 
 def _items(value: ir.Expr) -> ir.Expr | None:
@@ -253,8 +267,8 @@ def is_view(value: Any, kind: Kind | None) -> bool:
 
 
 def keeps_identity(value: Any, kind: Kind | None) -> bool:
-    """Whether what a value refers to was there before: a view, an item, another name."""
-    if isinstance(value, ir.Name | ir.Global | ir.Static | ir.Attr):
+    """Whether what a value refers to was there before: a view, an item, another name, what a function captures."""
+    if isinstance(value, ir.Name | ir.Global | ir.Static | ir.Attr | ir.Lambda):
         return True
     if not isinstance(value, ir.Apply):
         return False

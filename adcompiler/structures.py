@@ -13,7 +13,7 @@ from adcompiler import ir
 from adcompiler.bars import Bar, Code, State
 from adcompiler.callees import Field
 from adcompiler.cotangents import ACCUMULATE, LEN
-from adcompiler.elements import Elements, is_dict
+from adcompiler.elements import CHECK_ITERATED, Elements, is_dict
 from adcompiler.lattice import (
     Closure,
     Kind,
@@ -234,6 +234,8 @@ class Structures(Elements):
             rest = self.given_items(stmt.value.id, whole, kind, code)
             if rest is not None:
                 self.add(stmt.value.id, rest, state, code, maybe=rest is not whole, kind=stmt.kind)
+            if isinstance(stmt.kind, Unknown):
+                return [ir.Do(ir.Call(CHECK_ITERATED, (stmt.value,)), stmt.origin), stmt], code, state
         return [stmt], code, state
 
     def parallel(self, stmt: ir.Unpack, value: ir.Apply, bars: State, state: State, code: Code) -> None:

@@ -14,6 +14,7 @@ from adcompiler.runtime.guarded import (
     times_power_of_two,
     turn_bar,
 )
+from adcompiler.runtime.sequences import only_numbers
 from adcompiler.runtime.shapes import conj
 
 # Functions of one number
@@ -217,6 +218,7 @@ if hasattr(math, "fma"):
 
 def tied_mean(dots, values, y):
     """The mean of the tangents of those of `values` that are equal to `y`."""
+    only_numbers(values)
     total, count = 0.0, 0
     for i, value in enumerate(values):
         if value == y:

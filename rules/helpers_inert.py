@@ -38,7 +38,7 @@ from adcompiler.runtime.scatter import is_injective
 non_differentiable(shapes.shape, shapes.kept_shape, shapes.dtype_of, kind="other")
 non_differentiable(shapes.ndim, shapes.size, reduction.axis_count, reduction.count_of, kind="int")
 non_differentiable(layout.shapes_of, layout.layout, layout.read_order, layout.inverse_axes, kind="other")
-non_differentiable(padding.pad_widths, reduction.axes_of, sequences.entry_shapes, kind="other")
+non_differentiable(padding.pad_widths, reduction.axes_of, sequences.entry_shapes, sequences.only_numbers, kind="other")
 
 # Facts and tests
 

@@ -24,6 +24,7 @@ from adcompiler.runtime.held import (
     hold,
     hold_arrays,
     is_place,
+    memory_in,
     walked,
 )
 from adcompiler.runtime.shadows import Reference, Shadows, real_like
@@ -159,11 +160,15 @@ class Bars(Shadows):
         """The entries of what has just been made, as a cotangent by value; they are gone from the table."""
         if type(held) is Reference:
             return self.take_array(held)
-        if type(held) is Held or isinstance(held, tuple):
+        if type(held) in (Held, Captured) or isinstance(held, tuple):
             return walked(self._taken(held, set(), False))
-        if held is None or type(held) is Captured:
+        if held is None:
             return None
         return _by_value(held, self.release_items(held), count or 0, False)
+
+    def release_new(self, held: Any, before: Any) -> Any:
+        """The same for what a function gives that got other functions: what these capture keeps its entries."""
+        return walked(self._taken(held, memory_in(before), False))
 
     def collect(self, held: Any) -> Any:
         """The cotangent of an argument as a value: that of its own places, and of what these held at the start."""
@@ -172,8 +177,8 @@ class Bars(Shadows):
     def _taken(self, held: Any, seen: set[int], as_argument: bool) -> Walk:
         """The entries of what is held in the form of its cotangent; what is held twice has them where it is first."""
         if type(held) is Reference:
-            return self.take_array(held)
-        if id(held) in seen or (type(held) is Captured and not as_argument):
+            return None if id(held.block) in seen else self.take_array(held)
+        if held is None or id(held) in seen or (type(held) is Held and id(held.obj) in seen):
             return None
         seen.add(id(held))
         if isinstance(held, tuple):

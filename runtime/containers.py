@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from adcompiler.runtime.arrays import as_array, home_of, is_flat, like_of, moved_to
+from adcompiler.runtime.iterated import check_iterated
 from adcompiler.runtime.shapes import broadcast, real
 from adcompiler.runtime.tangents import accumulate
 
@@ -35,6 +36,8 @@ def array_shape(x: Any) -> tuple[int, ...] | None:
 def form(x: Any) -> tuple[int, ...] | int:
     """What a cotangent of `x` looks like: the shape of an array, the length of a list or tuple."""
     found = array_shape(x)
+    if found is None:
+        check_iterated(x)
     return len(x) if found is None else found
 
 

@@ -116,6 +116,42 @@ def objects(held: Any) -> Iterator[Any]:
             todo.extend(parts.values() if hasattr(parts, "values") else parts)
 
 
+def memory_in(held: Any) -> set[int]:
+    """The objects and the blocks of memory that a value refers to, by what `hold_arrays` says of it."""
+    found, todo = set(), [held]
+    while todo:
+        part = todo.pop()
+        if part is None or id(part) in found:
+            continue
+        found.add(id(part))
+        if type(part) is Held:
+            found.add(id(part.obj))
+        if isinstance(part, Held | Captured | tuple):
+            parts = part if isinstance(part, tuple) else part.parts
+            todo.extend(parts.values() if hasattr(parts, "values") else parts)
+        else:
+            found.add(id(part.block))
+    return found
+
+
+def has_arrays(held: Any) -> bool:
+    """Whether containers or objects hold arrays, by what `hold_arrays` says of a value."""
+    todo, seen = [(held, False)], set()
+    while todo:
+        part, inside = todo.pop()
+        if part is None or (id(part), inside) in seen:
+            continue
+        seen.add((id(part), inside))
+        if not isinstance(part, Held | Captured | tuple):
+            if inside:
+                return True
+            continue
+        parts = part if isinstance(part, tuple) else part.parts
+        inside = inside or type(part) is Held
+        todo.extend((p, inside) for p in (parts.values() if hasattr(parts, "values") else parts))
+    return False
+
+
 def hold_made(value: Any) -> Any:
     """`hold` of what a rule has made: of a tuple too, whose items have entries where it is taken for a list."""
     if not isinstance(value, tuple):

@@ -42,8 +42,9 @@ from adcompiler.runtime.tangents import accumulate
 _NUMBERS = (int, float, complex, np.number)
 
 
-def _check_container(obj: Any) -> None:
-    if type(obj) not in CONTAINERS:
+def check_container(obj: Any) -> None:
+    """Raise if an assignment to an item may run code of the user's."""
+    if type(obj) not in CONTAINERS and not is_written(obj):
         raise UnsupportedSyntaxError(
             f"an item of a {type(obj).__qualname__} is written\nOnly items of lists and dicts are followed.\n"
             "Keep the values in a list or a dict."
@@ -57,7 +58,7 @@ def store_item(obj: Any, key: Any, value: Any) -> tuple[None, Any]:
     """`obj[key] = value`."""
     if is_written(obj):
         return None, store_array(obj, key, value)
-    _check_container(obj)
+    check_container(obj)
     if isinstance(key, slice):
         new = list(value)
         sources = spliced(obj, key, new)
@@ -79,7 +80,7 @@ def store_item_bar(saved: Any, _: Any, bars: Bars) -> tuple[Any, ...]:
 
 def delete_item(obj: Any, key: Any) -> tuple[None, Any]:
     """`del obj[key]`."""
-    _check_container(obj)
+    check_container(obj)
     if isinstance(obj, dict):
         del obj[key]
         return None, None
@@ -131,7 +132,7 @@ def update_item(obj: Any, key: Any, value: Any, op: str) -> tuple[None, Any]:
     """`obj[key] op= value`, where numbers are replaced, lists grow, and arrays change in place."""
     if is_written(obj):
         return None, update_items(obj, key, value, op)
-    _check_container(obj)
+    check_container(obj)
     born = is_born(obj, key)
     old = obj[key]
     birth = birth_of(obj, old) if born else None
@@ -187,7 +188,7 @@ def _number_only(old: Any, value: Any, op: str) -> None:
 # --- attributes -------------------------------------------------------------------------------------------
 
 
-def _refuse_foreign(obj: Any, name: str) -> None:
+def refuse_foreign(obj: Any, name: str) -> None:
     """Raise if an assignment to an attribute runs code of the user's, or reaches what is no plain object."""
     cls = type(obj)
     if not is_object(obj):
@@ -217,7 +218,7 @@ def _refuse_foreign(obj: Any, name: str) -> None:
 
 def store_attribute(obj: Any, name: str, value: Any) -> tuple[None, Any]:
     """`obj.name = value`."""
-    _refuse_foreign(obj, name)
+    refuse_foreign(obj, name)
     setattr(obj, name, value)
     return None, (obj, name)
 
@@ -281,7 +282,7 @@ def load_own_attribute(obj: Any, name: str) -> tuple[Any, Any]:
 
 def update_attribute(obj: Any, name: str, value: Any, op: str) -> tuple[None, Any]:
     """`obj.name op= value`, where numbers are replaced, lists grow, and arrays change in place."""
-    _refuse_foreign(obj, name)
+    refuse_foreign(obj, name)
     old = getattr(obj, name)
     if hasattr(type(obj), "__getattr__") and member(type(obj), name) is ABSENT and not is_field(obj, name):
         raise UnsupportedSyntaxError(

@@ -9,6 +9,8 @@ from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime.errors import UnsupportedSyntaxError
+from adcompiler.runtime.iterated import check_iterated
+from adcompiler.runtime.places import refuse_foreign
 from adcompiler.runtime.pushing import zero_factory, zeros_of
 
 _find: Callable[..., Any]
@@ -57,11 +59,29 @@ def keyed(pairs: Any, dots: Any) -> Any:
     return [(pair[0], dot[1]) for pair, dot in zip(pairs, dots, strict=True)]
 
 
+def items_dot(value: Any, dot: Any) -> Any:
+    """The tangent of a value that is taken apart."""
+    check_iterated(value)
+    return dot
+
+
 def factory_dot(factory: Any, dot: Any) -> Any:
     """What makes the tangents of the values that the factory of a `defaultdict` makes; `dot` is the factory's own."""
     if dot is None or factory is None or isinstance(factory, type):
         return zero_factory(factory)
     return lambda: push(factory, (), (), None, dot)[1]
+
+
+def attribute_dot(dot: Any, obj: Any, name: str) -> Any:
+    """The tangent of an attribute; one that stands in the class, and not in the object, is a constant."""
+    return dot[name] if name in dot else zeros_of(getattr(obj, name))
+
+
+def own_dot(dot: Any, obj: Any, name: str) -> None:
+    """Give an attribute that is updated a tangent: until now it may have stood in the class."""
+    refuse_foreign(obj, name)
+    if name not in dot:
+        dot[name] = zeros_of(getattr(obj, name))
 
 
 def sort_dot(dots: list[Any], values: list[Any], key: Any = None, reverse: Any = False) -> None:
@@ -92,9 +112,12 @@ def unsupported(what: str) -> UnsupportedSyntaxError:
 
 __all__ = [
     "as_code",
+    "attribute_dot",
     "connect",
     "factory_dot",
+    "items_dot",
     "keyed",
+    "own_dot",
     "pop_item_dot",
     "push",
     "push_method",

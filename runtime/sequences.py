@@ -42,12 +42,20 @@ def spread(c: Any, shapes: Any) -> Any:
     return _like(shapes, [fit(c, entry) for entry in shapes])
 
 
+def only_numbers(values: Any) -> None:
+    """Raise if the extreme of `values` is one of lists, tuples or objects, which are compared part by part."""
+    for value in values:
+        if isinstance(value, list | tuple | dict) or not is_domain(value):
+            raise NoRuleError("max() or min() of lists, tuples or objects\nCombine the items in a loop.")
+
+
 def share_equally(c: Any, values: Any, y: Any) -> Any:
     """The cotangent of each of `values`, whose extreme is `y`: equal shares at a tie."""
     if is_array(values):
         tied = values == y
         shares = np.where(tied, c / np.count_nonzero(tied), 0.0)
         return shares.astype(dtype_of(values), copy=False)  # the count is wider than single precision
+    only_numbers(values)
     ties = [bool(value == y) for value in values]
     return _like(values, [c / sum(ties) if tie else 0.0 for tie in ties])
 

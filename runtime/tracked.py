@@ -19,7 +19,7 @@ from adcompiler.runtime.arrays import is_library_array
 from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.changes import CONCATENATE, METHODS
 from adcompiler.runtime.errors import MutationError, UnsupportedSyntaxError
-from adcompiler.runtime.held import as_it_was, entries, hold, hold_arrays, is_place
+from adcompiler.runtime.held import as_it_was, entries, has_arrays, hold, hold_arrays, is_place
 from adcompiler.runtime.hooks import check_by_value, is_mark
 from adcompiler.runtime.members import (
     ABSENT,
@@ -90,26 +90,45 @@ def _resolved(hot: Any, wanted: tuple[bool, ...], f: Any, args: Any, kwargs: Any
         return _of_operation(operation, owner, count, hot[0])
     if is_mark(f):
         check_by_value(f, [v for on, v in zip(wanted[1:], (*args, *kwargs.values()), strict=True) if on], any(hot))
-    if f in (push, push_method) and any(wanted) and is_shared(args, kwargs):
+    if (f is push or f is push_method) and any(wanted) and is_shared(args, kwargs):
         found = of_place(hot[0], f, args, kwargs)
         if found is not None:
             return found
         pair, inputs, to_call = as_code(f, args, kwargs)
-        _check_arrays(hot[1:], (f, *args, *kwargs.values()))
-        return of_pushed(_compile, f, pair, inputs, to_call, count)
+        return _apart_from_arrays(
+            hot[1:], (f, *args, *kwargs.values()), of_pushed(_compile, f, pair, inputs, to_call, count)
+        )
     inner = dynamic.resolve(wanted, f, *args, **kwargs)
     if inner.source is not None:
         function, flags, first = inner.source
-        _check_arrays(hot[1:], (f, *args, *kwargs.values()))
-        return _of_source(function, flags, first, count)
+        return _apart_from_arrays(hot[1:], (f, *args, *kwargs.values()), _of_source(function, flags, first, count))
     if owner is None:
         owner = f.__self__ if isinstance(f, types.MethodType) else f
     return _of_rule(inner, owner, hot[1:])
 
 
-def _check_arrays(hot: tuple[bool, ...], values: tuple[Any, ...]) -> None:
+def _apart_from_arrays(hot: tuple[bool, ...], values: tuple[Any, ...], found: Resolved) -> Resolved:
+    """A call of what knows of no arrays that are written into: what it is given holds none, before and after it."""
+    watched = [value for mark, value in zip(hot, values, strict=True) if mark and hold(value) is not None]
+    if not watched:
+        return found
+    _check_arrays(watched)
+
+    def checked(forward: Any) -> Any:
+        def run(*args: Any, **kwargs: Any) -> Any:
+            made = forward(*args, **kwargs)
+            _check_arrays(watched)
+            return made
+
+        return None if forward is None else run
+
+    found.forward, found.apart, found.strict = map(checked, (found.forward, found.apart, found.strict))
+    return found
+
+
+def _check_arrays(values: list[Any]) -> None:
     """Refuse to hand over containers of arrays that are written into."""
-    if any(mark and hold(value) is not None for mark, value in zip(hot, values, strict=True)):
+    if any(has_arrays(hold_arrays(value)) for value in values):
         raise MutationError(
             "a container or object that holds an array which is written into goes to a function that is only known at "
             "run time\nWhat that reads of the array could not be told from what is written later.\n"
@@ -139,10 +158,24 @@ def _attribute(hot: bool, obj: Any, name: str) -> Resolved:
     given = member(obj, name) if isinstance(obj, type) and found is ABSENT else found
     if given is not ABSENT and is_constant_of_class(given):
         return _of_the_class(hot)
+    if is_place(obj) and isinstance(found, types.FunctionType):
+        return _of_method(hot)
     if is_place(obj) and has_plain_fields(cls):
         return Resolved(lambda obj, name: (getattr(obj, name), None), lambda saved, y_bar, bars: (None,) * 3)
     inner = dynamic.resolve((False, True, False), getattr, obj, name)
     return Resolved(inner.forward, lambda saved, y_bar, bars: inner.backward(saved, y_bar))
+
+
+def _of_method(hot: bool) -> Resolved:
+    """A method that is bound to an object: its cotangent is the object's."""
+
+    def forward(obj: Any, name: str) -> tuple[Any, Any]:
+        return getattr(obj, name), hold_arrays(obj) if hot else hold(obj)
+
+    def backward(held: Any, y_bar: Any, bars: Bars) -> tuple[Any, ...]:
+        return None, bars.give(held, None if y_bar is None else y_bar.get("__self__")), None
+
+    return Resolved(forward, backward)
 
 
 def _of_the_class(hot: bool) -> Resolved:
