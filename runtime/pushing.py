@@ -121,6 +121,11 @@ def zeros_over(source: Any) -> Any:
     return itertools.repeat(0.0) if zeros is None else zeros
 
 
+def nothing() -> Any:
+    """The tangents of items that have none, as many as there are."""
+    return itertools.repeat(None)
+
+
 def zero_factory(factory: Any) -> Any:
     """What makes the tangents of the values that the factory of a `defaultdict` makes, which move with nothing."""
     if factory is None or factory in (list, dict):
@@ -309,6 +314,7 @@ __all__ = [
     "completed",
     "into",
     "new_zeros",
+    "nothing",
     "own",
     "returned",
     "spread",
