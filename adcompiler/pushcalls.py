@@ -259,15 +259,32 @@ def _complete(dot: Any, value: Any) -> Any:
 # --- derivatives of such calls ----------------------------------------------------------------------------
 
 
-def _with_functions(f: Any, args: Any, dots: Any, own: Any) -> tuple[Any, Any]:
+# The arguments of a call, their tangents, its keywords, and the tangent of what the function has captured.
+Call = tuple[Any, Any, dict[str, Any], Any]
+
+
+def _with_functions(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Call:
     """Zeros for what a function has captured that moves with nothing in forward mode, but has a cotangent."""
+    named = named or {}
     if isinstance(f, str):
-        return dots, own
+        return args, dots, named, own
     inner = unwrapped(f)
+    if inner is push:
+        return *_with_functions_inside(args, dots, named), own
     if inner in (recomputed, applied) and dots[0] is None:
-        return (zeros_of(args[0]), *dots[1:]), own
+        return args, (zeros_of(args[0]), *dots[1:]), named, own
     closure = isinstance(f, types.FunctionType) and f.__closure__ and not _special(f) and not lookup(f, ())
-    return dots, zeros_of(f) if own is None and closure else own
+    return args, dots, named, zeros_of(f) if own is None and closure else own
+
+
+def _with_functions_inside(args: Any, dots: Any, named: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
+    """The same of the call in forward mode that `push(*args, **named)` is."""
+    given = {**dict(zip(PUSH.names, args, strict=False)), **named}
+    inner = _with_functions(*map(given.get, PUSH.names))
+    found = dict(zip(PUSH.names[1:], inner, strict=True))
+    first = PUSH.names[: len(args)]
+    more = {n: v for n, v in found.items() if n not in first and (n in named or v)}
+    return tuple(found.get(n, a) for n, a in zip(first, args, strict=True)), dots, {**named, **more}
 
 
 @rrule(push)
@@ -275,11 +292,17 @@ def push_rule(
     f: Any, args: Any, dots: Any, named: Any = None, own: Any = None, *, config: Any, needs: Any, written_later: Any
 ) -> Any:
     """The reverse of a call in forward mode: that of what computes the pair."""
-    dots, own = _with_functions(f, args, dots, own)
-    found = find(f, args, dots, named or {}, own)
+    args, dots, all_named, own = _with_functions(f, args, dots, named, own)
+    found = find(f, args, dots, all_named, own)
     if needs[3] and found.pair is not found.run and not _is_still(named or {}):
         raise no_second(f)
-    return _reversed(found, f, len(args), tuple(named or ()), config.protecting(written_later))
+    names = tuple(named or ())
+    value, back = _reversed(found, f, len(args), tuple(all_named), config.protecting(written_later))
+
+    def pullback(y_bar: Any) -> tuple[Any, ...]:
+        return _as_called(back(y_bar), len(args), names)
+
+    return value, pullback
 
 
 @rrule(push_method)
@@ -327,19 +350,27 @@ def _reversed(found: Found, f: Any, count: int, named: tuple[str, ...], config: 
     return value, pullback
 
 
+def _as_called(bars: tuple[Any, ...], count: int, named: tuple[str, ...]) -> tuple[Any, ...]:
+    """Cotangents of a call without those of keywords that it was not given."""
+    f_bar, args_bar, dots_bar, named_bar, own_bar = bars
+    kept = {k: named_bar[k] for k in named} if named else None
+    return f_bar, args_bar, dots_bar[: count + len(named)], kept, own_bar
+
+
 def as_code(function: Any, args: Any, kwargs: Any) -> Any:
     """What a call in forward mode is as plain code: the pair, its inputs, and how their cotangents are the call's."""
     form = METHOD if function is push_method else PUSH
     names = form.names
     by_name = {**dict(zip(names, args, strict=False)), **kwargs}
     f, operands, dots, named, own = form.unpack(tuple(by_name.get(n) for n in names))
-    dots, own = _with_functions(f, operands, dots, own)
-    found = find(f, operands, dots, named or {}, own)
+    operands, dots, all_named, own = _with_functions(f, operands, dots, named, own)
+    found = find(f, operands, dots, all_named, own)
     if found.pair is None:
         raise no_second(f)
 
     def back(inputs: Any) -> tuple[Any, ...]:
-        bars = form.pack(bars_of(found, found.back(inputs), len(operands), tuple(named or ())))
+        bars = bars_of(found, found.back(inputs), len(operands), tuple(all_named))
+        bars = form.pack(_as_called(bars, len(operands), tuple(named or ())))
         return tuple(bars[names.index(n)] for n in by_name)
 
     return found.pair, found.inputs, back
