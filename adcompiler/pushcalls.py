@@ -25,6 +25,7 @@ from adcompiler.found import (
     of_applied,
     of_partial,
     once,
+    padded,
     part_of,
     same,
     with_first,
@@ -271,10 +272,30 @@ def _with_functions(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Call:
     inner = unwrapped(f)
     if inner is push:
         return *_with_functions_inside(args, dots, named), own
-    if inner in (recomputed, applied) and dots[0] is None:
-        return args, (zeros_of(args[0]), *dots[1:]), named, own
-    closure = isinstance(f, types.FunctionType) and f.__closure__ and not _special(f) and not lookup(f, ())
-    return args, dots, named, zeros_of(f) if own is None and closure else own
+    if _calls_what_it_is_given(inner):
+        return args, _moved(args, dots), named, own
+    return args, dots, named, zeros_of(f) if own is None and _has_captured(f) else own
+
+
+def _calls_what_it_is_given(f: Any) -> bool:
+    return f in (recomputed, applied) or (isinstance(f, types.FunctionType) and f in _OF_FUNCTION)
+
+
+def _has_captured(f: Any) -> bool:
+    """Whether a function has something that is no argument of the code that is compiled for it."""
+    if isinstance(f, functools.partial):
+        return _has_captured(f.func)
+    if isinstance(f, types.MethodType):
+        return _calls_what_it_is_given(f.__func__) and _has_captured(f.__self__)
+    return isinstance(f, types.FunctionType) and bool(f.__closure__) and not _special(f) and not lookup(f, ())
+
+
+def _moved(value: Any, dot: Any) -> Any:
+    """A tangent with zeros for the functions that have none."""
+    if isinstance(value, tuple):
+        each = tuple(map(_moved, value, padded(dot, len(value))))
+        return dot if dot is None and all(d is None for d in each) else each
+    return zeros_of(value) if dot is None and _has_captured(value) else dot
 
 
 def _with_functions_inside(args: Any, dots: Any, named: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
