@@ -30,12 +30,14 @@ from adcompiler.callees import (
 )
 from adcompiler.elements import is_dict
 from adcompiler.hot import memory_of
-from adcompiler.lattice import TupleOf, can_be_active, class_of, numeric
+from adcompiler.lattice import Instance, TupleOf, can_be_active, class_of, numeric
 from adcompiler.pushed import Pushed
 from adcompiler.pushrules import PushRules
 from adcompiler.pushstate import Code
 from adcompiler.rules.forward import forward_rules
+from adcompiler.runtime.members import ABSENT, is_constant_of_class, member
 from adcompiler.runtime.pushed_calls import keyed, push, push_method, push_spread
+from adcompiler.runtime.pushed_rules import field_dot
 
 _PUSH = ir.Static(push, "push")
 _PUSH_METHOD = ir.Static(push_method, "push_method")
@@ -43,6 +45,8 @@ _KEYED = ir.Static(keyed, "keyed")
 _PUSH_SPREAD = ir.Static(push_spread, "push_spread")
 _COPY = ir.Static(copy.copy, "copy")
 _DEEPCOPY = ir.Static(copy.deepcopy, "deepcopy")
+
+FIELD_DOT = ir.Static(field_dot, "field_dot")
 
 Value = tuple[Code, Code, ir.Expr]  # what computes the value, what its tangent needs before it, and the tangent
 
@@ -104,6 +108,8 @@ class PushValues(PushRules):
                 return self.made(names, value)
             case Copied(deep):
                 return ir.Call(_DEEPCOPY if deep else _COPY, (self.tangents(value.args[0]),))
+            case Load(Field(name)) if may_be_of_class(value.kinds[0], name):
+                return ir.Call(FIELD_DOT, (self.tangents(value.args[0]), value.args[0], ir.Const(name)))
             case Load(key):
                 return self.loaded(self.tangents(value.args[0]), value.kinds[0], key)
             case PathLoad(param, steps):
@@ -233,8 +239,19 @@ class PushValues(PushRules):
         raise NotImplementedError
 
 
+def may_be_of_class(kind: Any, name: str) -> bool:
+    """Whether an attribute may be one that the class gives to its objects, which has no place in their tangents."""
+    cls = class_of(kind)
+    if cls is None:
+        return True
+    if issubclass(cls, tuple) or (isinstance(kind, Instance) and name in kind.names):
+        return False
+    found = member(cls, name)
+    return found is not ABSENT and is_constant_of_class(found)
+
+
 def _tuple(items: tuple[ir.Expr, ...]) -> ir.Expr:
     return ir.Seq("tuple", items)
 
 
-__all__ = ["PushValues", "Value"]
+__all__ = ["FIELD_DOT", "PushValues", "Value", "may_be_of_class"]

@@ -19,7 +19,7 @@ import numpy as np
 from adcompiler import ir
 from adcompiler.callees import InertCall, Into, PlaceCall, RuleCall, WriteCall
 from adcompiler.pushstate import Code
-from adcompiler.pushvalues import PushValues
+from adcompiler.pushvalues import FIELD_DOT, PushValues, may_be_of_class
 from adcompiler.runtime.pushed_calls import factory_dot, pop_item_dot, remove_dot, sort_dot
 from adcompiler.runtime.pushing import into, zero_factory
 
@@ -143,7 +143,7 @@ class PushWrites(PushValues):
 
     # --- containers and objects -------------------------------------------------------------------------
 
-    def placed(self, stmt: ir.Assign, value: ir.Apply) -> Code:  # noqa: C901  one case per operation
+    def placed(self, stmt: ir.Assign, value: ir.Apply, held: bool = False) -> Code:  # noqa: C901  one case per operation
         """A read of or a write into a list, dict or object."""
         callee: PlaceCall = value.callee
         name = callee.operation.name
@@ -167,8 +167,13 @@ class PushWrites(PushValues):
                 return [own, put]
             case "delete_item":
                 return [stmt, ir.Do(ir.Call(ir.Static(operator.delitem, "delitem"), (dot, args[0])))]
+            case "load_attribute" | "load_own_attribute" if may_be_of_class(value.kinds[0], args[0].value):
+                return self.with_tangent(stmt, ir.Call(FIELD_DOT, (dot, obj, args[0])))
             case "load_item" | "load_attribute" | "load_own_attribute":
                 return self.with_tangent(stmt, ir.Item(dot, args[0]))
+            case "update_attribute" if not held and may_be_of_class(value.kinds[0], args[0].value):
+                first = ir.Store(ir.Item(dot, args[0]), ir.Call(FIELD_DOT, (dot, obj, args[0])), None, stmt.origin)
+                return [first, *self.placed(stmt, value, held=True)]
             case "update_item" | "update_attribute":
                 place = _place(name, obj, args[0])
                 before = self.update(ir.Item(dot, args[0]), place, args[1], self.tangents(args[1]), args[2].value)

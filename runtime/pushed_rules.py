@@ -277,6 +277,13 @@ def of_field(name: Any, key: Any) -> Any:
     return pair
 
 
+def field_dot(dot: Any, obj: Any, name: Any) -> Any:
+    """The tangent of a field; what only the class has moves with nothing."""
+    if name in dot:
+        return dot[name]
+    return zeros_of(getattr(obj, name))
+
+
 def of_bound(name: Any) -> Any:
     """Of a method that is read."""
 
@@ -333,6 +340,7 @@ __all__ = [
     "by_pulled",
     "by_pulling",
     "converted",
+    "field_dot",
     "joined",
     "linearly",
     "looped",
