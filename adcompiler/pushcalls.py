@@ -25,12 +25,12 @@ from adcompiler.found import (
     of_applied,
     of_partial,
     once,
-    padded,
     part_of,
     same,
     with_first,
 )
 from adcompiler.program import signature_of
+from adcompiler.pushcaptured import connect, special_of, with_functions
 from adcompiler.pushedagain import METHOD, PUSH, bars_of, pushed_again
 from adcompiler.pushoperators import declared_for, of_attribute, of_conversion, of_method, of_operator
 from adcompiler.ruledforward import of_rule
@@ -54,16 +54,6 @@ _IN_PLACE = {
     getattr(operator, f"i{name}"): getattr(operator, name)
     for name in ("add", "sub", "mul", "truediv", "pow", "matmul", "mod", "floordiv")
 }
-
-# What is found for transforms, by function, and for what they return, by class: `(f, args, dots, named, own) → Found`.
-_OF_FUNCTION: dict[Any, Any] = {}
-_OF_OBJECT: dict[type, Any] = {}
-
-
-def connect(of_function: dict[Any, Any], of_object: dict[type, Any]) -> None:
-    """Tell what is found for the transforms, and for what they return."""
-    _OF_FUNCTION.update(of_function)
-    _OF_OBJECT.update(of_object)
 
 
 def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: C901  one case per kind of callable
@@ -93,11 +83,11 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         given = (*args, *(named[k] for k in names[len(args) :]))
         moved = (*dots, None, None, None)[:2]
         return find(looped, given[:3], (*moved, None), {}, None)
-    special = _special(f)
+    special = special_of(f)
     if special is not None:
         return special(f, args, dots, named, own)  # type: ignore[no-any-return]
     if isinstance(f, types.FunctionType) and f.__name__ == "__call__" and args and isinstance(args[0], Holder):
-        return with_first(_special(args[0])(args[0], args[1:], dots[1:], named, dots[0]))
+        return with_first(special_of(args[0])(args[0], args[1:], dots[1:], named, dots[0]))
     overloaded = of_operator(find, f, args, dots, named)
     if overloaded is not None:
         return overloaded
@@ -136,13 +126,6 @@ def _called(f: Any) -> Any:
         return None
     declared = isinstance(f, Hashable) and (lookup(f, ()) or forward_rules(f) or is_non_differentiable(f))
     return None if declared else called
-
-
-def _special(f: Any) -> Any:
-    """What finds the call of a transform, or of what it has returned; None for all other functions."""
-    if isinstance(f, Holder):
-        return next((found for cls, found in _OF_OBJECT.items() if isinstance(f, cls)), None)
-    return _OF_FUNCTION.get(f) if isinstance(f, types.FunctionType) else None
 
 
 def _method(name: str, args: Any, dots: Any) -> tuple[Any, Any, Any]:
@@ -260,60 +243,12 @@ def _complete(dot: Any, value: Any) -> Any:
 # --- derivatives of such calls ----------------------------------------------------------------------------
 
 
-# The arguments of a call, their tangents, its keywords, and the tangent of what the function has captured.
-Call = tuple[Any, Any, dict[str, Any], Any]
-
-
-def _with_functions(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Call:
-    """Zeros for what a function has captured that moves with nothing in forward mode, but has a cotangent."""
-    named = named or {}
-    if isinstance(f, str):
-        return args, dots, named, own
-    inner = unwrapped(f)
-    if inner is push:
-        return *_with_functions_inside(args, dots, named), own
-    if _calls_what_it_is_given(inner):
-        return args, _moved(args, dots), named, own
-    return args, dots, named, zeros_of(f) if own is None and _has_captured(f) else own
-
-
-def _calls_what_it_is_given(f: Any) -> bool:
-    return f in (recomputed, applied) or (isinstance(f, types.FunctionType) and f in _OF_FUNCTION)
-
-
-def _has_captured(f: Any) -> bool:
-    """Whether a function has something that is no argument of the code that is compiled for it."""
-    if isinstance(f, functools.partial):
-        return _has_captured(f.func)
-    if isinstance(f, types.MethodType):
-        return _calls_what_it_is_given(f.__func__) and _has_captured(f.__self__)
-    return isinstance(f, types.FunctionType) and bool(f.__closure__) and not _special(f) and not lookup(f, ())
-
-
-def _moved(value: Any, dot: Any) -> Any:
-    """A tangent with zeros for the functions that have none."""
-    if isinstance(value, tuple):
-        each = tuple(map(_moved, value, padded(dot, len(value))))
-        return dot if dot is None and all(d is None for d in each) else each
-    return zeros_of(value) if dot is None and _has_captured(value) else dot
-
-
-def _with_functions_inside(args: Any, dots: Any, named: dict[str, Any]) -> tuple[Any, Any, dict[str, Any]]:
-    """The same of the call in forward mode that `push(*args, **named)` is."""
-    given = {**dict(zip(PUSH.names, args, strict=False)), **named}
-    inner = _with_functions(*map(given.get, PUSH.names))
-    found = dict(zip(PUSH.names[1:], inner, strict=True))
-    first = PUSH.names[: len(args)]
-    more = {n: v for n, v in found.items() if n not in first and (n in named or v)}
-    return tuple(found.get(n, a) for n, a in zip(first, args, strict=True)), dots, {**named, **more}
-
-
 @rrule(push)
 def push_rule(
     f: Any, args: Any, dots: Any, named: Any = None, own: Any = None, *, config: Any, needs: Any, written_later: Any
 ) -> Any:
     """The reverse of a call in forward mode: that of what computes the pair."""
-    args, dots, all_named, own = _with_functions(f, args, dots, named, own)
+    args, dots, all_named, own = with_functions(f, args, dots, named, own)
     found = find(f, args, dots, all_named, own)
     if needs[3] and found.pair is not found.run and not _is_still(named or {}):
         raise no_second(f)
@@ -384,7 +319,7 @@ def as_code(function: Any, args: Any, kwargs: Any) -> Any:
     names = form.names
     by_name = {**dict(zip(names, args, strict=False)), **kwargs}
     f, operands, dots, named, own = form.unpack(tuple(by_name.get(n) for n in names))
-    operands, dots, all_named, own = _with_functions(f, operands, dots, named, own)
+    operands, dots, all_named, own = with_functions(f, operands, dots, named, own)
     found = find(f, operands, dots, all_named, own)
     if found.pair is None:
         raise no_second(f)
