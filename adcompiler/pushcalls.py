@@ -32,6 +32,7 @@ from adcompiler.found import (
 from adcompiler.program import signature_of
 from adcompiler.pushcaptured import connect, special_of, with_functions
 from adcompiler.pushedagain import METHOD, PUSH, bars_of, pushed_again
+from adcompiler.pushedcustom import of_custom
 from adcompiler.pushoperators import declared_for, of_attribute, of_conversion, of_method, of_operator
 from adcompiler.ruledforward import of_rule
 from adcompiler.rules.forward import forward_rules
@@ -39,6 +40,7 @@ from adcompiler.rules.registry import is_non_differentiable, key_name, lookup, r
 from adcompiler.runtime import pushed_calls
 from adcompiler.runtime.calling import applied
 from adcompiler.runtime.checkpoints import recomputed
+from adcompiler.runtime.custom import with_pullback
 from adcompiler.runtime.domain import array_member, is_domain, unwrapped
 from adcompiler.runtime.members import has_plain_fields, member
 from adcompiler.runtime.missing import no_rule
@@ -83,6 +85,8 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         given = (*args, *(named[k] for k in names[len(args) :]))
         moved = (*dots, None, None, None)[:2]
         return find(looped, given[:3], (*moved, None), {}, None)
+    if f is with_pullback:
+        return of_custom(args, dots, named)
     special = special_of(f)
     if special is not None:
         return special(f, args, dots, named, own)  # type: ignore[no-any-return]

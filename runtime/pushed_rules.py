@@ -115,6 +115,21 @@ def by_pullback(rule: Any, named: Any, transposed: Any, places: Any, declined: A
     return pair if declined is None else pair_or_declined
 
 
+def by_custom(with_pullback: Any, f: Any, each: Any, transposed: Any, places: Any) -> Any:
+    """Of a function that returns its value and its pullback; the parameters as in `by_forward_rule`."""
+    marks = _marks(*places)
+    count = places[1]
+
+    def pair(args: Any, dots: Any) -> Any:
+        before = drawn_from(f, args)
+        y = with_pullback(f, *args)
+        rewind(before)
+        _, back = f(*args)
+        return y, transposed(each(back, count), y, marks(dots))
+
+    return pair
+
+
 def refusing(message: Any) -> Any:
     """Of a call that no rule takes."""
 
@@ -331,6 +346,7 @@ def looped(body: Any, state: Any, n: Any) -> Any:
 __all__ = [
     "apart",
     "by_attribute",
+    "by_custom",
     "by_forward_rule",
     "by_gradient",
     "by_method",
