@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 import types
 from collections import deque
 from collections.abc import Hashable
@@ -44,18 +43,13 @@ from adcompiler.runtime.custom import with_pullback
 from adcompiler.runtime.domain import array_member, is_domain, unwrapped
 from adcompiler.runtime.members import has_plain_fields, member
 from adcompiler.runtime.missing import no_rule
-from adcompiler.runtime.pushed_calls import push, push_method, unsupported
+from adcompiler.runtime.pushed_calls import PLAIN_OPERATORS, push, push_method, unsupported
 from adcompiler.runtime.pushed_rules import looped, plainly
 from adcompiler.runtime.pushing import into, zeros_of
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.revolve import checkpoint_loop
 from adcompiler.runtime.transformed import Holder
 from adcompiler.runtime.walk import entries, is_array, is_constant
-
-_IN_PLACE = {
-    getattr(operator, f"i{name}"): getattr(operator, name)
-    for name in ("add", "sub", "mul", "truediv", "pow", "matmul", "mod", "floordiv")
-}
 
 
 def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: C901  one case per kind of callable
@@ -98,9 +92,9 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
     called = _called(f)
     if called is not None:
         return replace(find(called, (f, *args), (own, *dots), named, None), leads="")
-    if f in _IN_PLACE and not (is_array(args[0]) and not isinstance(args[0], np.generic)):
-        f = _IN_PLACE[f]
-    if f in _IN_PLACE:
+    if f in PLAIN_OPERATORS and not (is_array(args[0]) and not isinstance(args[0], np.generic)):
+        f = PLAIN_OPERATORS[f]
+    if f in PLAIN_OPERATORS:
         return Found(_updated, (f, args, dots))
     if is_non_differentiable(f):
         return Found(_plain, (f, args, named), once(plainly, f, named), (args, dots), same, both)
@@ -168,7 +162,7 @@ def _plain(f: Any, args: Any, named: Any) -> tuple[Any, Any]:
 
 def _updated(f: Any, args: Any, dots: Any) -> tuple[Any, Any]:
     """`a op= b`, where an array and its tangent stay what they are."""
-    found = find(_IN_PLACE[f], args, dots, {}, None)
+    found = find(PLAIN_OPERATORS[f], args, dots, {}, None)
     _, new = found.run(*found.operands)
     return f(*args), into(dots[0], new)
 

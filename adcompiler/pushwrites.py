@@ -17,10 +17,11 @@ from typing import Any
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.callees import InertCall, Into, PlaceCall, RuleCall, WriteCall
+from adcompiler.callees import Dynamic, InertCall, Into, PlaceCall, RuleCall, WriteCall
+from adcompiler.lattice import Array, numeric
 from adcompiler.pushstate import Code
 from adcompiler.pushvalues import FIELD_DOT, PushValues, may_be_of_class
-from adcompiler.runtime.pushed_calls import factory_dot, pop_item_dot, remove_dot, sort_dot
+from adcompiler.runtime.pushed_calls import PLAIN_OPERATORS, factory_dot, pop_item_dot, remove_dot, sort_dot
 from adcompiler.runtime.pushing import into, zero_factory
 
 _INTO = ir.Static(into, "into")
@@ -76,6 +77,10 @@ class PushWrites(PushValues):
 
     def updated(self, stmt: ir.Assign) -> Code:
         """`x += v` of an array: its tangent stays the array that it is."""
+        if isinstance(stmt.value, ir.Apply) and isinstance(stmt.value.callee, Dynamic):
+            plain = PLAIN_OPERATORS.get(stmt.value.callee.key)
+            if plain is not None and isinstance(numeric(stmt.value.kinds[0]), Array):
+                return self.updated_by(plain, stmt)
         if not (isinstance(stmt.value, ir.Apply) and isinstance(stmt.value.callee, RuleCall)):
             return self.computed(replace(stmt, augmented=False))  # the operation that is called writes itself
         held = self.names.fresh("t")
@@ -86,6 +91,15 @@ class PushWrites(PushValues):
         dot = self.dots[stmt.target]
         put = ir.Assign(dot, ir.Call(_INTO, (ir.Name(dot), ir.Name(new))), stmt.origin)
         return [*first, *before, ir.Assign(new, tangent, stmt.origin), stmt, put]
+
+    def updated_by(self, operator: Any, stmt: ir.Assign) -> Code:
+        """The same where the operation is found at run time: as that of the operator that makes a new array."""
+        assert isinstance(stmt.value, ir.Apply)
+        call = replace(stmt.value, callee=replace(stmt.value.callee, key=operator))
+        held, new, dot = self.names.fresh("t"), self.names.fresh("d"), self.dots[stmt.target]
+        both = ir.Unpack(ir.Targets((held, new)), self.dynamic(call), stmt.origin)
+        put = ir.Assign(dot, ir.Call(_INTO, (ir.Name(dot), ir.Name(new))), stmt.origin)
+        return [both, stmt, put]
 
     def written_out(self, stmt: ir.Assign, value: ir.Apply) -> Code:
         """`y = f(x, out=a)`: what is computed into `a` has its tangent computed before, since `a` may be an operand."""

@@ -5,11 +5,18 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.pushing import zero_factory, zeros_of
+
+# What `a op= b` computes, by what it does in place.
+PLAIN_OPERATORS: dict[Any, Any] = {
+    getattr(operator, f"i{name}"): getattr(operator, name)
+    for name in ("add", "sub", "mul", "truediv", "pow", "matmul", "mod", "floordiv")
+}
 
 _find: Callable[..., Any]
 _as_code: Callable[..., Any]
@@ -91,6 +98,7 @@ def unsupported(what: str) -> UnsupportedSyntaxError:
 
 
 __all__ = [
+    "PLAIN_OPERATORS",
     "as_code",
     "connect",
     "factory_dot",
