@@ -57,13 +57,18 @@ class Along:
 
     def dots(self, vectors: tuple[Any, ...]) -> list[Any]:
         """The tangents of the active parameters."""
+        given = self.given(vectors)
+        return [completed(given.get(n), self.values[n]) for n in self.active]
+
+    def given(self, vectors: tuple[Any, ...]) -> dict[str, Any]:
+        """Vectors by the parameters that they are for, as they were given."""
         given: dict[str, Any] = {}
         for (name, position), v in zip(self.names, vectors, strict=True):
             if position is None:
                 given[name] = v
             else:
                 given.setdefault(name, [None] * len(self.values[name]))[position] = v
-        return [completed(given.get(n), self.values[n]) for n in self.active]
+        return given
 
     def pushed(self, vectors: tuple[Any, ...]) -> tuple[Any, Any]:
         """The value, and its tangent along vectors."""

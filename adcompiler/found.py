@@ -6,12 +6,14 @@ own arguments and of their tangents, and back.
 
 from __future__ import annotations
 
+import types
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
 from adcompiler.errors import NoRuleError
 from adcompiler.rules.registry import key_name
+from adcompiler.runtime.pushed_calls import PLAIN_OPERATORS
 
 Finder = Callable[..., "Found"]
 
@@ -178,6 +180,12 @@ def of_partial(find: Finder, f: Any, args: Any, dots: Any, named: Any, own: Any)
 
 
 def no_second(f: Any) -> NoRuleError:
+    if isinstance(f, types.BuiltinFunctionType) and f in PLAIN_OPERATORS:
+        sign = PLAIN_OPERATORS[f].__name__
+        return NoRuleError(
+            f"the second derivative of an assignment in place ({sign}) of operands that are known at run time only\n"
+            "It is not followed yet.\nMake a new array: a = a - b for a -= b."
+        )
     return NoRuleError(
         f"{key_name(f) if callable(f) else 'this call'} has no second derivative yet\n"
         "Register a forward rule for it with @frule."

@@ -20,7 +20,7 @@ from adcompiler.finish import zero_if_none
 from adcompiler.forward_api import jvp
 from adcompiler.forwardmode import derivative_of
 from adcompiler.jacobians import by_rows
-from adcompiler.leaves import leaves
+from adcompiler.leaves import Leaf, leaves
 from adcompiler.runtime.walk import entries, gradient_like, is_array
 from adcompiler.transforms import computed
 from adcompiler.variants import shown
@@ -88,8 +88,7 @@ class _Products(Along):
 
     def along(self, first: tuple[Any, ...], second: tuple[Any, ...]) -> Any:
         """The second derivative in two directions, forwards only."""
-        dots = self.dots(first)
-        moving = dict(zip(self.active, self.dots(second), strict=True))
+        dots, moving = self.dots(first), self.given(second)
         tangents = [moving.get(n) for n in self.values]
         return jvp(self.derivative, (*self.arguments, *dots), (*tangents, *(None for _ in dots)))[1]
 
@@ -99,7 +98,7 @@ def _products(f: Any, argnums: Any, args: Any, kwargs: Any, name: str) -> _Produ
     for leaf in (leaf for x in products.primals for leaf in leaves(x)):
         if np.iscomplexobj(leaf.value):
             raise TangentError(
-                f"{name} of a function of complex numbers\\nWrite it as a function of the real and the imaginary part."
+                f"{name} of a function of complex numbers\nWrite it as a function of the real and the imaginary part."
             )
     return products
 
@@ -130,10 +129,10 @@ def _diagonal(f: Any, argnums: Any, /, *args: Any, **kwargs: Any) -> Any:
     def entry(i: int, keys: tuple[Any, ...], one: Any) -> Any:
         seed: list[Any] = [None] * len(products.primals)
         seed[i] = at(products.primals[i], keys, one)
-        found = products.times(tuple(seed))[i]
-        for key in keys:
-            found = None if found is None else found[key]
-        return 0.0 if found is None else np.sum(found * one) if np.ndim(one) else found
+        found = Leaf(keys, one).of(products.times(tuple(seed))[i])
+        if found is None:  # of a structure, a part without influence
+            return 0.0
+        return np.sum(found * one) if np.ndim(one) else found
 
     each = tuple(_each(x, functools.partial(entry, i)) for i, x in enumerate(products.primals))
     return each if isinstance(argnums, tuple) else each[0]

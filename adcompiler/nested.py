@@ -24,9 +24,9 @@ from adcompiler.program import signature_of
 from adcompiler.pushcalls import connect, find, source_of
 from adcompiler.pushedagain import PUSH, of_pushed
 from adcompiler.rebinding import check_rebinds_nothing
-from adcompiler.repeated import Repeated, apart_if_written, found_for, pulled_back, unsupported, writes
+from adcompiler.repeated import Repeated, apart_if_written, found_for, pulled_back, writes
 from adcompiler.rules.registry import rrule
-from adcompiler.runtime.pushed_rules import by_gradient
+from adcompiler.runtime.pushed_rules import aside, by_gradient, by_gradient_with_keywords
 from adcompiler.runtime.pushing import completed, returned
 from adcompiler.runtime.resolved import caller
 from adcompiler.runtime.transformed import Transform
@@ -119,31 +119,38 @@ def pushed_gradient(self: Any, args: Any, dots: Any, kwargs: Any, own: Any) -> F
     """The call of what `gradient` returned, in forward mode: the gradient of the tangent."""
     if self.kind not in GRADIENTS:
         return pushed_plain(self, args, dots, kwargs, own)
-    if kwargs:
-        raise unsupported(f"{self.kind} with keywords")
     f, f_dot = self.__wrapped__, None if own is None else own.get("function")
     check_rebinds_nothing(f)
-    found = source_of(caller(f, False), (f, *args), (f_dot, *dots), {}, None)
+    found = source_of(caller(f, bool(kwargs)), (f, *args), (f_dot, *dots), kwargs, None)
     transform = {"gradient": gradient, "value_and_grad": value_and_grad}[self.kind]
     if getattr(found.run, "__adcompiler_writes__", False):
         raise writes(f)
+    places = tuple(_places(self, args, kwargs))
     pair = once(
-        by_gradient,
+        by_gradient_with_keywords if kwargs else by_gradient,
         transform,
         self._made[1][1:],
-        tuple(_places(self, args, {})),
+        _by_kind(places, len(args), tuple(kwargs)) if kwargs else places,
         not isinstance(self.argnums, tuple),
         found.run,
-        apart_if_written(found.run, once(_gradient_of, derivative_of(found.run))),
+        apart_if_written(found.run, once(_gradient_of, derivative_of(found.run), bool(kwargs), self.has_aux)),
         self.kind == "value_and_grad",
-        self.has_aux,
     )
     return Found(pair, found.operands, pair, found.operands, found.back, found.given, leads="function")
 
 
-def _gradient_of(derivative: Any) -> Any:
-    """The gradient of a tangent with respect to the arguments of `f(*args)`."""
-    return gradient(derivative, 1)
+def _by_kind(places: tuple[int, ...], count: int, names: tuple[str, ...]) -> tuple[Any, ...]:
+    """The places of arguments, the names of keywords, and where each of `places` is among both."""
+    positions = [p for p in places if p < count]
+    named = [p for p in places if p >= count]
+    order = [*positions, *named]
+    return tuple(positions), tuple(names[p - count] for p in named), tuple(map(order.index, places))
+
+
+def _gradient_of(derivative: Any, keywords: bool, has_aux: bool) -> Any:
+    """The gradient of a tangent with respect to the arguments of `f(*args)`, and to its keywords."""
+    wanted = (1, 2) if keywords else 1
+    return aside(value_and_grad(derivative, wanted, True)) if has_aux else gradient(derivative, wanted)
 
 
 def pushed_jvp(_: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:

@@ -12,10 +12,11 @@ from dataclasses import replace
 from typing import Any
 
 from adcompiler.api import pullback
+from adcompiler.errors import UnsupportedSyntaxError
 from adcompiler.found import Found, filled, once, padded, part_of
 from adcompiler.pushcalls import connect, source_of
 from adcompiler.rebinding import check_rebinds_nothing
-from adcompiler.repeated import Repeated, apart_if_written, unsupported, writes
+from adcompiler.repeated import Repeated, apart_if_written, writes
 from adcompiler.rules.registry import non_differentiable, rrule
 from adcompiler.runtime.frozen import as_now
 from adcompiler.runtime.pushed_calls import push
@@ -34,12 +35,12 @@ class Pulled(Holder):
     """
 
     def __init__(self, back: Callable[[Any], Any], call: Repeated) -> None:
-        self.function, self.args, _ = call.call
+        self.function, self.args, self.keywords = call.call
         self.back = back
         self.call = call
 
     def held(self) -> dict[str, Any]:
-        return {"function": self.function, "args": self.args}
+        return {"function": self.function, "args": self.args, "keywords": self.keywords}
 
     def with_held(self, parts: dict[str, Any]) -> Any:
         return self  # what it holds does not change
@@ -61,8 +62,9 @@ def pullback_rule(f: Any, *args: Any, single_use: bool = False, config: Any, wri
             f_bar, *bars = (own or call.pulled(config))(y_bar)
         if back_bar is not None:
             f_bar = accumulate(f_bar, back_bar.get("function"))
-            more = back_bar.get("args") or (None,) * len(args)
-            bars = [*map(accumulate, bars, more), *bars[len(args) :]]
+            of_named = back_bar.get("keywords") or {}
+            more = *padded(back_bar.get("args"), len(args)), *map(of_named.get, kwargs)
+            bars = list(map(accumulate, bars, more))
         return f_bar, tuple(bars[: len(args)]), None, dict(zip(kwargs, bars[len(args) :], strict=True))
 
     return (y, Pulled(back, call)), pull
@@ -88,7 +90,9 @@ def pulled_rule(self: Any, ct: Any, *, config: Any) -> Any:
 
     def pull(bars: Any) -> Any:
         f_bar, args_bar, ct_bar = transpose(bars)
-        return {"function": f_bar, "args": tuple(args_bar)}, ct_bar
+        count = len(self.args)
+        named_bar = dict(zip(self.keywords, args_bar[count:], strict=True))
+        return {"function": f_bar, "args": tuple(args_bar[:count]), "keywords": named_bar}, ct_bar
 
     return value, pull
 
@@ -117,11 +121,14 @@ def pulled_at_rule(f: Any, ct: Any, *args: Any, config: Any, written_later: Any)
 
 def pushed_pullback(_: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:
     """`pullback(f, *args)`, in forward mode: the tangents of the value, and of what the pullback holds."""
-    if named:
-        raise unsupported("pullback with keywords")
+    if named.keys() - {"single_use"}:
+        raise UnsupportedSyntaxError(
+            "pullback() of a call with keywords, in forward mode\nThey are not followed there yet.\n"
+            "Pass these arguments by position."
+        )
     f, *rest = args
     check_rebinds_nothing(f)
-    f_dot, *rest_dots = dots
+    f_dot, *rest_dots = dots[: len(args)]
     pair = once(by_pulling, pulled, push, as_now)
     inputs = f, tuple(rest), f_dot, tuple(rest_dots)
 
@@ -130,7 +137,8 @@ def pushed_pullback(_: Any, args: Any, dots: Any, named: Any, own: Any) -> Found
         return [f_bar, *filled(rest_bars, len(rest))], [f_dot_bar, *filled(dot_bars, len(rest))]
 
     def given(of_args: Any, of_dots: Any) -> Any:
-        return of_args[0], tuple(of_args[1:]), of_dots[0], tuple(of_dots[1:])
+        count = len(args)
+        return of_args[0], tuple(of_args[1:count]), of_dots[0], tuple(of_dots[1:count])
 
     return Found(pair, inputs, pair, inputs, back, given)
 

@@ -177,6 +177,9 @@ class ObjectResolver(OperationResolver, FunctionResolver):
             # What a class gets later (a property of the same name) would come before the field.
             cls = type(obj.value)
             self.program.note((*of_object(cls), ("members",)), Known(member_count(cls)), int)
+            given = member(cls, name)
+            if given is not ABSENT and not is_data_descriptor(given):  # which another object may get from the class
+                self._guard_own(obj, name, True)
             return self._observed_part(expr, obj, ("attr", name), key, getattr(obj.value, name))
         assert isinstance(obj, Instance)
         return self.apply(expr, Load(key), (expr.value,), (obj,), obj.items[obj.names.index(name)])
@@ -231,9 +234,10 @@ class ObjectResolver(OperationResolver, FunctionResolver):
         if not is_constant_of_class(found):
             self.program.note(path, Known(value), type(value))
 
-    def _guard_own(self, obj: Kind, name: str) -> None:
+    def _guard_own(self, obj: Kind, name: str, own: bool = False) -> None:
+        """Whether an object has a field of that name must stay the same."""
         if isinstance(obj, Observed) and hasattr(obj.value, "__dict__"):
-            self.program.note((*obj.path, ("own", name)), Known(False), bool)
+            self.program.note((*obj.path, ("own", name)), Known(own), bool)
 
     # --- calls ------------------------------------------------------------------------------------------
 

@@ -236,8 +236,10 @@ class Program(OnDevice):
         names = tuple(found)
         path = (*kind.path, ("fields",))
         self.guards[path] = Guard(path, Known(names), tuple)
+        if isinstance(kind.value, types.MethodType):  # its function, which is no field, is what is called
+            found = {"__func__": kind.value.__func__, **found}
         items = [self.deep_kind(self.source_kind(v, (*kind.path, ("attr", n)))) for n, v in found.items()]
-        return Instance(type(kind.value), names, tuple(items))
+        return Instance(type(kind.value), tuple(found), tuple(items))
 
     def pushed_name(self, spec: Spec, tail: str = "jvp") -> str:
         """A name for a new function in forward mode, unlike all others and the user's globals."""

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import functools
-import operator
 import types
 from collections import deque
 from collections.abc import Hashable
@@ -31,6 +30,7 @@ from adcompiler.found import (
 )
 from adcompiler.program import signature_of
 from adcompiler.pushedagain import METHOD, PUSH, bars_of, pushed_again
+from adcompiler.pushedcustom import of_custom
 from adcompiler.pushoperators import (
     declared_for,
     declared_forwards,
@@ -39,16 +39,18 @@ from adcompiler.pushoperators import (
     of_method,
     of_operator,
 )
+from adcompiler.pushtransforms import connect, special_of
 from adcompiler.ruledforward import of_rule
 from adcompiler.rules.forward import forward_rules
 from adcompiler.rules.registry import is_non_differentiable, key_name, lookup, rrule
 from adcompiler.runtime import pushed_calls
 from adcompiler.runtime.calling import applied
 from adcompiler.runtime.checkpoints import recomputed
+from adcompiler.runtime.custom import with_pullback
 from adcompiler.runtime.domain import array_member, is_domain, unwrapped
 from adcompiler.runtime.members import has_plain_fields, member
 from adcompiler.runtime.missing import no_rule
-from adcompiler.runtime.pushed_calls import push, push_method, unsupported
+from adcompiler.runtime.pushed_calls import PLAIN_OPERATORS, push, push_method, unsupported
 from adcompiler.runtime.pushed_rules import looped, plainly
 from adcompiler.runtime.pushing import into, zeros_of
 from adcompiler.runtime.resolved import caller
@@ -57,20 +59,6 @@ from adcompiler.runtime.transformed import Holder
 from adcompiler.runtime.walk import entries, is_array, is_constant
 
 _PAIRS = looped.__module__  # pairs of value and tangent of functions with rules
-_IN_PLACE = {
-    getattr(operator, f"i{name}"): getattr(operator, name)
-    for name in ("add", "sub", "mul", "truediv", "pow", "matmul", "mod", "floordiv")
-}
-
-# What is found for transforms, by function, and for what they return, by class: `(f, args, dots, named, own) → Found`.
-_OF_FUNCTION: dict[Any, Any] = {}
-_OF_OBJECT: dict[type, Any] = {}
-
-
-def connect(of_function: dict[Any, Any], of_object: dict[type, Any]) -> None:
-    """Tell what is found for the transforms, and for what they return."""
-    _OF_FUNCTION.update(of_function)
-    _OF_OBJECT.update(of_object)
 
 
 def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: C901  one case per kind of callable
@@ -100,20 +88,22 @@ def find(f: Any, args: Any, dots: Any, named: Any, own: Any) -> Found:  # noqa: 
         given = (*args, *(named[k] for k in names[len(args) :]))
         moved = (*dots, None, None, None)[:2]
         return find(looped, given[:3], (*moved, None), {}, None)
-    special = _special(f)
+    if f is with_pullback:
+        return of_custom(args, dots, named)
+    special = special_of(f)
     if special is not None:
         return special(f, args, dots, named, own)  # type: ignore[no-any-return]
     if isinstance(f, types.FunctionType) and f.__name__ == "__call__" and args and isinstance(args[0], Holder):
-        return with_first(_special(args[0])(args[0], args[1:], dots[1:], named, dots[0]))
+        return with_first(special_of(args[0])(args[0], args[1:], dots[1:], named, dots[0]))
     overloaded = of_operator(find, f, args, dots, named)
     if overloaded is not None:
         return overloaded
     called = _called(f)
     if called is not None:
         return replace(find(called, (f, *args), (own, *dots), named, None), leads="")
-    if f in _IN_PLACE and not (is_array(args[0]) and not isinstance(args[0], np.generic)):
-        f = _IN_PLACE[f]
-    if f in _IN_PLACE:
+    if f in PLAIN_OPERATORS and not (is_array(args[0]) and not isinstance(args[0], np.generic)):
+        f = PLAIN_OPERATORS[f]
+    if f in PLAIN_OPERATORS:
         return Found(_updated, (f, args, dots))
     if is_non_differentiable(f):
         return Found(_plain, (f, args, named), once(plainly, f, named), (args, dots), same, both)
@@ -143,13 +133,6 @@ def _called(f: Any) -> Any:
         return None
     declared = isinstance(f, Hashable) and (lookup(f, ()) or forward_rules(f) or is_non_differentiable(f))
     return None if declared else called
-
-
-def _special(f: Any) -> Any:
-    """What finds the call of a transform, or of what it has returned; None for all other functions."""
-    if isinstance(f, Holder):
-        return next((found for cls, found in _OF_OBJECT.items() if isinstance(f, cls)), None)
-    return _OF_FUNCTION.get(f) if isinstance(f, types.FunctionType) else None
 
 
 def _method(name: str, args: Any, dots: Any) -> tuple[Any, Any, Any]:
@@ -188,7 +171,7 @@ def _plain(f: Any, args: Any, named: Any) -> tuple[Any, Any]:
 
 def _updated(f: Any, args: Any, dots: Any) -> tuple[Any, Any]:
     """`a op= b`, where an array and its tangent stay what they are."""
-    found = find(_IN_PLACE[f], args, dots, {}, None)
+    found = find(PLAIN_OPERATORS[f], args, dots, {}, None)
     _, new = found.run(*found.operands)
     return f(*args), into(dots[0], new)
 

@@ -14,7 +14,6 @@ What comes out is text that can be differentiated as any other.
 from __future__ import annotations
 
 import copy
-import itertools
 from dataclasses import replace
 from typing import Any
 
@@ -43,11 +42,11 @@ from adcompiler.definite import definite
 from adcompiler.gathers import gathered
 from adcompiler.lattice import Array, Foreign, IntArray, Unknown, can_be_active, numeric
 from adcompiler.pushed import Pushed
-from adcompiler.pushstate import Code
+from adcompiler.pushstate import ZEROS, Code
 from adcompiler.pushwrites import PushWrites
 from adcompiler.runtime.iterated import check_iterated
 from adcompiler.runtime.places import new_object
-from adcompiler.runtime.pushing import into, zeros_over
+from adcompiler.runtime.pushing import into, nothing, zeros_over
 from adcompiler.spec import Spec
 from adcompiler.whiles import with_tests_inside
 
@@ -284,7 +283,7 @@ class Pushforward(PushWrites):
             case Over(source, kind, item):
                 tangent = self.tangent_of(source, kind)
                 still = tangent == ir.Const(None) or not (can_be_active(item) or numeric(item) is not None)
-                if still or not isinstance(tangent, ir.Call) or not isinstance(kind, Unknown):
+                if still or not isinstance(tangent, ir.Call) or tangent.func != ZEROS:
                     return _NOTHING if still else tangent
                 return ir.Call(ir.Static(zeros_over, "zeros_over"), (source,))
             case Counting() | Keys():
@@ -299,6 +298,6 @@ def _makes_object(value: ir.Apply) -> bool:
 
 
 _CHECK_ITERATED = ir.Static(check_iterated, "check_iterated")
-_NOTHING = ir.Call(ir.Static(itertools.repeat, "repeat"), (ir.Const(None),))
+_NOTHING = ir.Call(ir.Static(nothing, "nothing"), ())
 
 __all__ = ["pushforward_of"]

@@ -31,12 +31,14 @@ from adcompiler.callees import (
 )
 from adcompiler.elements import is_dict
 from adcompiler.hot import memory_of
-from adcompiler.lattice import Inert, TupleOf, Unknown, can_be_active, class_of, numeric
+from adcompiler.lattice import Inert, Instance, TupleOf, Unknown, can_be_active, class_of, numeric
 from adcompiler.pushed import Pushed
 from adcompiler.pushrules import PushRules
 from adcompiler.pushstate import Code
 from adcompiler.rules.forward import forward_rules
+from adcompiler.runtime.members import ABSENT, is_constant_of_class, member
 from adcompiler.runtime.pushed_calls import items_dot, keyed, push, push_method, push_spread
+from adcompiler.runtime.pushed_rules import field_dot
 from adcompiler.runtime.pushing import zeros_of
 
 _PUSH = ir.Static(push, "push")
@@ -47,6 +49,8 @@ _ZEROS_OF = ir.Static(zeros_of, "zeros_of")
 _ITEMS_DOT = ir.Static(items_dot, "items_dot")
 _COPY = ir.Static(copy.copy, "copy")
 _DEEPCOPY = ir.Static(copy.deepcopy, "deepcopy")
+
+FIELD_DOT = ir.Static(field_dot, "field_dot")
 
 Value = tuple[Code, Code, ir.Expr]  # what computes the value, what its tangent needs before it, and the tangent
 
@@ -99,7 +103,7 @@ class PushValues(PushRules):
                 return plain, [], self.structure(value)
         raise self.unsupported("this expression", "Write it as array operations.")
 
-    def structure(self, value: ir.Apply) -> ir.Expr:
+    def structure(self, value: ir.Apply) -> ir.Expr:  # noqa: C901  one case per callee
         """The tangent of a container, or of what is read from one."""
         match value.callee:
             case Build():
@@ -110,6 +114,8 @@ class PushValues(PushRules):
                 return ir.Call(_DEEPCOPY if deep else _COPY, (self.tangents(value.args[0]),))
             case Load(Field("__func__")) if class_of(value.kinds[0]) is types.MethodType:
                 return ir.Call(_ZEROS_OF, (value.spelled,))  # a bound method moves with its object
+            case Load(Field(name)) if may_be_of_class(value.kinds[0], name):
+                return ir.Call(FIELD_DOT, (self.tangents(value.args[0]), value.args[0], ir.Const(name)))
             case Load(key):
                 return self.loaded(self.tangents(value.args[0]), value.kinds[0], key)
             case PathLoad(param, steps):
@@ -249,8 +255,19 @@ class PushValues(PushRules):
         raise NotImplementedError
 
 
+def may_be_of_class(kind: Any, name: str) -> bool:
+    """Whether an attribute may be one that the class gives to its objects, which has no place in their tangents."""
+    cls = class_of(kind)
+    if cls is None:
+        return True
+    if issubclass(cls, tuple) or (isinstance(kind, Instance) and name in kind.names):
+        return False
+    found = member(cls, name)
+    return found is not ABSENT and is_constant_of_class(found)
+
+
 def _tuple(items: tuple[ir.Expr, ...]) -> ir.Expr:
     return ir.Seq("tuple", items)
 
 
-__all__ = ["PushValues", "Value"]
+__all__ = ["FIELD_DOT", "PushValues", "Value", "may_be_of_class"]

@@ -17,18 +17,17 @@ from typing import Any
 import numpy as np
 
 from adcompiler import ir
-from adcompiler.callees import InertCall, Into, PlaceCall, RuleCall, WriteCall
-from adcompiler.lattice import Heap, class_of
+from adcompiler.callees import Dynamic, InertCall, Into, PlaceCall, RuleCall, WriteCall
+from adcompiler.lattice import Array, Heap, class_of, numeric
 from adcompiler.places import container_class
 from adcompiler.pushstate import Code
-from adcompiler.pushvalues import PushValues
+from adcompiler.pushvalues import FIELD_DOT, PushValues, may_be_of_class
 from adcompiler.runtime.members import ABSENT, member
 from adcompiler.runtime.moved import CONTAINERS
 from adcompiler.runtime.places import check_container, refuse_foreign
 from adcompiler.runtime.pushed_calls import (
-    attribute_dot,
+    PLAIN_OPERATORS,
     factory_dot,
-    own_dot,
     pop_item_dot,
     remove_dot,
     sort_dot,
@@ -89,6 +88,10 @@ class PushWrites(PushValues):
 
     def updated(self, stmt: ir.Assign) -> Code:
         """`x += v` of an array: its tangent stays the array that it is."""
+        if isinstance(stmt.value, ir.Apply) and isinstance(stmt.value.callee, Dynamic):
+            plain = PLAIN_OPERATORS.get(stmt.value.callee.key)
+            if plain is not None and isinstance(numeric(stmt.value.kinds[0]), Array):
+                return self.updated_by(plain, stmt)
         if not (isinstance(stmt.value, ir.Apply) and isinstance(stmt.value.callee, RuleCall)):
             return self.computed(replace(stmt, augmented=False))  # the operation that is called writes itself
         held = self.names.fresh("t")
@@ -99,6 +102,15 @@ class PushWrites(PushValues):
         dot = self.dots[stmt.target]
         put = ir.Assign(dot, ir.Call(_INTO, (ir.Name(dot), ir.Name(new))), stmt.origin)
         return [*first, *before, ir.Assign(new, tangent, stmt.origin), stmt, put]
+
+    def updated_by(self, operator: Any, stmt: ir.Assign) -> Code:
+        """The same where the operation is found at run time: as that of the operator that makes a new array."""
+        assert isinstance(stmt.value, ir.Apply)
+        call = replace(stmt.value, callee=replace(stmt.value.callee, key=operator))
+        held, new, dot = self.names.fresh("t"), self.names.fresh("d"), self.dots[stmt.target]
+        both = ir.Unpack(ir.Targets((held, new)), self.dynamic(call), stmt.origin)
+        put = ir.Assign(dot, ir.Call(_INTO, (ir.Name(dot), ir.Name(new))), stmt.origin)
+        return [both, stmt, put]
 
     def written_out(self, stmt: ir.Assign, value: ir.Apply) -> Code:
         """`y = f(x, out=a)`: what is computed into `a` has its tangent computed before, since `a` may be an operand."""
@@ -156,7 +168,7 @@ class PushWrites(PushValues):
 
     # --- containers and objects -------------------------------------------------------------------------
 
-    def placed(self, stmt: ir.Assign, value: ir.Apply) -> Code:  # noqa: C901  one case per operation
+    def placed(self, stmt: ir.Assign, value: ir.Apply, held: bool = False) -> Code:  # noqa: C901  one case per operation
         """A read of or a write into a list, dict or object."""
         callee: PlaceCall = value.callee
         name = callee.operation.name
@@ -181,17 +193,16 @@ class PushWrites(PushValues):
                 return [*checked, own, put]
             case "delete_item":
                 return [*checked, stmt, ir.Do(ir.Call(ir.Static(operator.delitem, "delitem"), (dot, args[0])))]
-            case "load_attribute" if _may_be_of_the_class(value):
-                found = ir.Call(ir.Static(attribute_dot, "attribute_dot"), (dot, obj, args[0]))
-                return self.with_tangent(stmt, found)
+            case "load_attribute" | "load_own_attribute" if may_be_of_class(value.kinds[0], args[0].value):
+                return self.with_tangent(stmt, ir.Call(FIELD_DOT, (dot, obj, args[0])))
             case "load_item" | "load_attribute" | "load_own_attribute":
                 return self.with_tangent(stmt, ir.Item(dot, args[0]))
+            case "update_attribute" if not held and may_be_of_class(value.kinds[0], args[0].value):
+                first = ir.Store(ir.Item(dot, args[0]), ir.Call(FIELD_DOT, (dot, obj, args[0])), None, stmt.origin)
+                return [first, *self.placed(stmt, value, held=True)]
             case "update_item" | "update_attribute":
                 place = _place(name, obj, args[0])
                 before = self.update(ir.Item(dot, args[0]), place, args[1], self.tangents(args[1]), args[2].value)
-                if name == "update_attribute" and _may_be_of_the_class(value):
-                    given = ir.Call(ir.Static(own_dot, "own_dot"), (dot, obj, args[0]))
-                    before = [ir.Do(given, stmt.origin), *before]
                 return [*checked, *before, ir.Store(place, args[1], args[2].value, stmt.origin)]
             case "sort":
                 call = ir.Call(ir.Static(sort_dot, "sort_dot"), (dot, obj), _keywords(callee, args))

@@ -97,14 +97,17 @@ class Repeated:
         return back  # type: ignore[no-any-return]
 
     def transpose(self, ct: Any, config: Any) -> Callable[[Any], Any]:
-        """The pullback of `back(ct)`, for the `back` of this call: cotangents of the function, the arguments, `ct`."""
+        """The pullback of `back(ct)`, for the `back` of this call.
+
+        It gives the cotangents of the function, of the arguments and keywords, and of `ct`.
+        """
         kept = as_called(ct, arrays=True)
 
         def pull(bars: Any) -> Any:
             given = (*bars, *(None for _ in self.call[2]))
             _, y_dot, back = self.pair(config, given)
             f_bar, args_bar = back((None, kept))
-            return f_bar, args_bar[: len(self.call[1])], y_dot
+            return f_bar, args_bar, y_dot
 
         return pull
 

@@ -67,7 +67,7 @@ def transposed_rule(pullback: Any, y: Any, tangents: Any) -> Any:
     def back(y_dot_bar: Any) -> tuple[Any, ...]:
         bars, inner = _pulled(pullback, y_dot_bar, ("pullback",), _name_of(pullback))
         f_bar, _ = inner(_against(tangents, bars))
-        return f_bar, None, tuple(bars)
+        return f_bar, None, None if bars is None else tuple(bars)  # it moves with nothing
 
     return y_dot, back
 

@@ -19,6 +19,7 @@ from adcompiler.escape import local_functions, rebound_after, rebound_between, r
 from adcompiler.handled import lost
 from adcompiler.lattice import Closure, Inert, Kind, Known, TupleOf, Unknown, numeric
 from adcompiler.places import is_simple
+from adcompiler.runtime.pushing import new_zeros, zeros_of
 from adcompiler.runtime.randomness import drawn_from
 from adcompiler.spec import Spec
 from adcompiler.texts import Active, Activity, Rounds, Texts
@@ -95,6 +96,9 @@ class Unfollowed(Texts):
         called = value.spelled.func
         if isinstance(called, ir.Global):
             called = ir.Static(self.spec.program.global_value(self.spec.globals, called.id)[1], called.id)
+        elif isinstance(called, ir.Name) and called.id in self.spec.cells:  # as in text in forward mode
+            held = self.spec.program.cell_kind(self.spec.cells[called.id], called.id)
+            called = ir.Static(held.value, called.id) if isinstance(held, Known) else called
         if isinstance(called, ir.Static) and any(called.value is f for f in _NEVER_CALL):
             return
         operands = [*value.spelled.args, *(v for _, v in value.spelled.kwargs)]
@@ -158,6 +162,6 @@ def _may_hold_function(kind: Kind | None) -> bool:
 
 
 # These look at a function without calling it.
-_NEVER_CALL = (drawn_from, callable, isinstance, id, type)
+_NEVER_CALL = (drawn_from, zeros_of, new_zeros, callable, isinstance, id, type)
 
 __all__ = ["Active", "Activity", "Rounds", "Unfollowed"]

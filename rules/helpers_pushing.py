@@ -4,11 +4,12 @@ from adcompiler.rules.registry import non_differentiable, rrule
 from adcompiler.runtime.containers import cell_of
 from adcompiler.runtime.iterated import check_iterated
 from adcompiler.runtime.places import check_container, refuse_foreign
-from adcompiler.runtime.pushing import new_zeros, own, spread, zero_array, zero_factory, zeros_of, zeros_over
+from adcompiler.runtime.pushing import new_zeros, nothing, own, spread, zero_array, zero_factory, zeros_of, zeros_over
 from adcompiler.runtime.shapes import fit, shape
 
 non_differentiable(check_container, check_iterated, refuse_foreign, kind="other")
 non_differentiable(zeros_of, zeros_over, new_zeros, zero_factory, kind="unknown")
+non_differentiable(nothing, kind="other")
 non_differentiable(zero_array, kind="filled_like")
 
 

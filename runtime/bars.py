@@ -9,12 +9,12 @@ can be written into has none there.
 
 from __future__ import annotations
 
-import types
 from collections import deque
 from typing import Any
 
 from adcompiler.runtime.containers import add_item
 from adcompiler.runtime.held import (
+    BOUND,
     LEAVES,
     Captured,
     Held,
@@ -29,7 +29,6 @@ from adcompiler.runtime.held import (
 )
 from adcompiler.runtime.shadows import Reference, Shadows, real_like
 from adcompiler.runtime.tangents import Tangent, accumulate, rebuild
-from adcompiler.runtime.transformed import Transform
 
 
 class Cell:
@@ -138,7 +137,7 @@ class Bars(Shadows):
         if cls is Captured:
             named = {name: self.give(value.parts.get(name), c) for name, c in ct.items()}
             return {name: c for name, c in named.items() if c is not None} or None
-        if isinstance(value, types.FunctionType | Transform):
+        if isinstance(value, BOUND):
             return self.give(hold(value), ct)
         if cls is Held:
             obj, find = value.obj, value.parts.get

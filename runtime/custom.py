@@ -32,10 +32,7 @@ def with_pullback(f: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
 def with_pullback_rule(f: Any, /, *args: Any, config: Any, **kwargs: Any) -> Any:
     """The rule: the user's pullback, brought into the form of one of the call's arguments."""
     if config.wanted[0] and not isinstance(f, types.MethodType):
-        raise NoRuleError(
-            f"{_name(f)}, a function under custom_pullback, has captured a value that carries a derivative\n"
-            "Its pullback gives cotangents of the parameters only.\nPass that value as an argument."
-        )
+        raise NoRuleError(captures(f))
     function, first = (f.__func__, (f.__self__,)) if isinstance(f, types.MethodType) else (f, ())
     y, back = _pair(f, f(*args, **kwargs))
     signature = inspect.signature(function, follow_wrapped=False)
@@ -49,6 +46,26 @@ def with_pullback_rule(f: Any, /, *args: Any, config: Any, **kwargs: Any) -> Any
         return own, tuple(cts[: len(args)]), dict(zip(kwargs, cts[len(args) :], strict=True))
 
     return y, pullback
+
+
+def captures(f: Any) -> str:
+    """What is wrong with a function that has captured what carries a derivative."""
+    return (
+        f"{_name(f)}, a function under custom_pullback, has captured a value that carries a derivative\n"
+        "Its pullback gives cotangents of the parameters only.\nPass that value as an argument."
+    )
+
+
+def each(back: Callable[[Any], Any], count: int) -> Callable[[Any], Any]:
+    """A user's pullback as one that returns a tuple, of a function with `count` parameters; plain code."""
+
+    def pullback(y_bar: Any) -> Any:
+        found = back(y_bar)
+        if count == 1 and not (isinstance(found, tuple | list) and len(found) == 1):
+            return (found,)
+        return found
+
+    return pullback
 
 
 def _pair(f: Any, found: Any) -> Any:
@@ -78,4 +95,4 @@ def _name(f: Any) -> str:
     return str(getattr(f, "__name__", type(f).__name__))
 
 
-__all__ = ["custom_pullback", "with_pullback", "with_pullback_rule"]
+__all__ = ["captures", "custom_pullback", "each", "with_pullback", "with_pullback_rule"]

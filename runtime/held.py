@@ -24,6 +24,7 @@ from adcompiler.runtime.walk import captured, fields
 
 LEAVES = frozenset({np.ndarray, float, complex, int, bool, str, bytes, type(None), np.float64, np.float32})
 _CALLABLES = (types.FunctionType, types.BuiltinFunctionType, types.MethodType, types.ModuleType, type, np.ufunc, Holder)
+BOUND = types.FunctionType | types.MethodType | Transform  # what is no place, and holds such
 _HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made by Python code
 _MUTABLE = (list, dict, deque)
 
@@ -164,17 +165,14 @@ def _has_parts(value: Any) -> bool:
     cls = type(value)
     if cls in LEAVES:
         return False
-    return cls is list or cls is tuple or isinstance(value, tuple | types.FunctionType | Transform) or is_place(value)
+    return cls is list or cls is tuple or isinstance(value, tuple | BOUND) or is_place(value)
 
 
 def _hold(value: Any, known: dict[int, Any], arrays: bool = False) -> Walk:
     if not _has_parts(value):
         if arrays and isinstance(value, types.BuiltinMethodType):
             return refer_if_told(value.__self__)  # a method of an array has the array's cotangent
-        if not arrays or not isinstance(value, types.MethodType):
-            return refer_if_told(value) if arrays else None
-        held = yield _hold(value.__self__, known, arrays)
-        return None if held is None else Captured({"__self__": held})
+        return refer_if_told(value) if arrays else None
     if id(value) in known:
         return known[id(value)]
     if isinstance(value, tuple):
@@ -182,17 +180,23 @@ def _hold(value: Any, known: dict[int, Any], arrays: bool = False) -> Walk:
         for item in value:
             parts.append((yield _hold(item, known, arrays)) if arrays or _has_parts(item) else None)
         found = rebuild(value, parts) if any(part is not None for part in parts) else None
-    elif isinstance(value, types.FunctionType | Transform):
+    elif isinstance(value, BOUND):
         named: dict[str, Any] = {}
         found = known[id(value)] = Captured(named)
-        parts_of = value.held() if isinstance(value, Transform) else captured(value)
-        yield _hold_parts(parts_of.items(), named, known, arrays)
+        yield _hold_parts(_bound_by(value).items(), named, known, arrays)
         found = found if named else None
     else:
         found = known[id(value)] = Held(value, {}, len(value) if isinstance(value, _MUTABLE) else 0)
         yield _hold_parts(entries(value), found.parts, known, arrays)
     known[id(value)] = found
     return found
+
+
+def _bound_by(value: Any) -> dict[str, Any]:
+    """What a function, a method or a transform has from elsewhere, by the names of its cotangent."""
+    if isinstance(value, Transform):
+        return value.held()
+    return fields(value) if isinstance(value, types.MethodType) else captured(value)
 
 
 def _hold_parts(pairs: Any, parts: dict[Any, Any], known: dict[int, Any], arrays: bool) -> Walk:

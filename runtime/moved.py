@@ -18,6 +18,7 @@ from adcompiler.runtime.bars import Bars
 from adcompiler.runtime.containers import from_items
 from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.held import hold
+from adcompiler.runtime.pushing import FrozenDict, FrozenList
 from adcompiler.runtime.tangents import accumulate
 from adcompiler.runtime.walk import is_array
 
@@ -34,7 +35,7 @@ class Operation:
 
 
 # Containers whose items and methods are Python's own; those of a subclass may do anything.
-CONTAINERS = frozenset({list, dict, deque, defaultdict, OrderedDict})
+CONTAINERS = frozenset({list, dict, deque, defaultdict, OrderedDict, FrozenList, FrozenDict})
 
 
 def position(obj: Any, index: Any) -> Any:

@@ -5,13 +5,19 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
 from adcompiler.runtime.errors import UnsupportedSyntaxError
 from adcompiler.runtime.iterated import check_iterated
-from adcompiler.runtime.places import refuse_foreign
 from adcompiler.runtime.pushing import zero_factory, zeros_of
+
+# What `a op= b` computes, by what it does in place.
+PLAIN_OPERATORS: dict[Any, Any] = {
+    getattr(operator, f"i{name}"): getattr(operator, name)
+    for name in ("add", "sub", "mul", "truediv", "pow", "matmul", "mod", "floordiv")
+}
 
 _find: Callable[..., Any]
 _as_code: Callable[..., Any]
@@ -72,18 +78,6 @@ def factory_dot(factory: Any, dot: Any) -> Any:
     return lambda: push(factory, (), (), None, dot)[1]
 
 
-def attribute_dot(dot: Any, obj: Any, name: str) -> Any:
-    """The tangent of an attribute; one that stands in the class, and not in the object, is a constant."""
-    return dot[name] if name in dot else zeros_of(getattr(obj, name))
-
-
-def own_dot(dot: Any, obj: Any, name: str) -> None:
-    """Give an attribute that is updated a tangent: until now it may have stood in the class."""
-    refuse_foreign(obj, name)
-    if name not in dot:
-        dot[name] = zeros_of(getattr(obj, name))
-
-
 def sort_dot(dots: list[Any], values: list[Any], key: Any = None, reverse: Any = False) -> None:
     """Bring tangents into the order that `values.sort(...)` will give."""
     marks = list(values) if key is None else list(map(key, values))
@@ -111,13 +105,12 @@ def unsupported(what: str) -> UnsupportedSyntaxError:
 
 
 __all__ = [
+    "PLAIN_OPERATORS",
     "as_code",
-    "attribute_dot",
     "connect",
     "factory_dot",
     "items_dot",
     "keyed",
-    "own_dot",
     "pop_item_dot",
     "push",
     "push_method",

@@ -115,6 +115,21 @@ def by_pullback(rule: Any, named: Any, transposed: Any, places: Any, declined: A
     return pair if declined is None else pair_or_declined
 
 
+def by_custom(with_pullback: Any, f: Any, each: Any, transposed: Any, places: Any) -> Any:
+    """Of a function that returns its value and its pullback; the parameters as in `by_forward_rule`."""
+    marks = _marks(*places)
+    count = places[1]
+
+    def pair(args: Any, dots: Any) -> Any:
+        before = drawn_from(f, args)
+        y = with_pullback(f, *args)
+        rewind(before)
+        _, back = f(*args)
+        return y, transposed(each(back, count), y, marks(dots))
+
+    return pair
+
+
 def refusing(message: Any) -> Any:
     """Of a call that no rule takes."""
 
@@ -133,9 +148,7 @@ def by_attribute(name: Any) -> Any:
     return pair
 
 
-def by_gradient(
-    transform: Any, options: Any, places: Any, single: Any, jvp: Any, grads: Any, with_value: Any, has_aux: Any
-) -> Any:
+def by_gradient(transform: Any, options: Any, places: Any, single: Any, jvp: Any, grads: Any, with_value: Any) -> Any:
     """Of the gradient of `f` at `args`: the gradient of the tangent, which `grads` gives for all arguments."""
 
     def pair(f: Any, args: Any, *dots: Any) -> Any:
@@ -150,20 +163,40 @@ def by_gradient(
             return y, (jvp(f, args, *dots)[1], y_dot)
         return y, y_dot
 
-    if not has_aux:
-        return pair
+    return pair
 
-    def pair_with_aux(f: Any, args: Any, *dots: Any) -> Any:
-        before = drawn_from(f, args)
-        y = transform(f, *options)(*args)
+
+def by_gradient_with_keywords(
+    transform: Any, options: Any, places: Any, single: Any, jvp: Any, grads: Any, with_value: Any
+) -> Any:
+    """The same of a call with keywords: `places` are those of arguments, names, and the order of both."""
+    positions, names, order = places
+
+    def pair(f: Any, args: Any, named: Any, *dots: Any) -> Any:
+        before = drawn_from(f, (args, named))
+        y = transform(f, *options)(*args, **named)
         rewind(before)
-        found = grads(f, args, *dots)
-        rewind(before)
-        each = tuple(_entry(found, i, args[i]) for i in places)
+        found, of_named = grads(f, args, named, *dots)
+        own = tuple(_entry(found, i, args[i]) for i in positions)
+        both = own + tuple(_entry(of_named, name, named[name]) for name in names)
+        each = tuple(both[i] for i in order)
         y_dot = each[0] if single else each
-        return y, (jvp(f, args, *dots)[1], y_dot)
+        if with_value:
+            rewind(before)
+            return y, (jvp(f, args, named, *dots)[1], y_dot)
+        return y, y_dot
 
-    return pair_with_aux
+    return pair
+
+
+def aside(value_and_grad: Any) -> Any:
+    """The gradient alone, of a function that gives more than its value."""
+
+    def grads(*args: Any) -> Any:
+        _, found = value_and_grad(*args)
+        return found
+
+    return grads
 
 
 def _entry(found: Any, place: Any, x: Any) -> Any:
@@ -277,6 +310,13 @@ def of_field(name: Any, key: Any) -> Any:
     return pair
 
 
+def field_dot(dot: Any, obj: Any, name: Any) -> Any:
+    """The tangent of a field; what only the class has moves with nothing."""
+    if name in dot:
+        return dot[name]
+    return zeros_of(getattr(obj, name))
+
+
 def of_bound(name: Any) -> Any:
     """Of a method that is read."""
 
@@ -323,9 +363,12 @@ def looped(body: Any, state: Any, n: Any) -> Any:
 
 __all__ = [
     "apart",
+    "aside",
     "by_attribute",
+    "by_custom",
     "by_forward_rule",
     "by_gradient",
+    "by_gradient_with_keywords",
     "by_method",
     "by_methods",
     "by_partials",
@@ -333,6 +376,7 @@ __all__ = [
     "by_pulled",
     "by_pulling",
     "converted",
+    "field_dot",
     "joined",
     "linearly",
     "looped",

@@ -18,7 +18,7 @@ from adcompiler.runtime.arrays import is_library_array
 from adcompiler.runtime.errors import MutationError, TangentError
 from adcompiler.runtime.members import has_plain_fields, is_named_tuple
 from adcompiler.runtime.tangents import Tangent
-from adcompiler.runtime.transformed import Transform
+from adcompiler.runtime.transformed import Holder, Transform
 from adcompiler.runtime.walk import fields, is_array
 
 _NUMBERS = (float, complex, np.inexact)
@@ -119,6 +119,11 @@ def zeros_over(source: Any) -> Any:
         return list(map(zeros_of, source))
     zeros = zeros_of(source)
     return itertools.repeat(0.0) if zeros is None else zeros
+
+
+def nothing() -> Any:
+    """The tangents of items that have none, as many as there are."""
+    return itertools.repeat(None)
 
 
 def zero_factory(factory: Any) -> Any:
@@ -264,7 +269,7 @@ def returned(tangent: Any, value: Any) -> Any:
         return type(value)(returned(t, v) for t, v in zip(_each(tangent, value), value, strict=True))
     if isinstance(value, dict):
         return {k: returned(None if tangent is None else tangent.get(k), v) for k, v in value.items()}
-    if has_plain_fields(type(value)):
+    if has_plain_fields(type(value)) and not isinstance(value, Holder):
         entries = {n: returned(None if tangent is None else tangent.get(n), v) for n, v in fields(value).items()}
         return Tangent(value._cls, **entries["_fields"]) if type(value) is Tangent else Tangent(type(value), **entries)
     return None
@@ -309,6 +314,7 @@ __all__ = [
     "completed",
     "into",
     "new_zeros",
+    "nothing",
     "own",
     "returned",
     "spread",

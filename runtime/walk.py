@@ -27,6 +27,7 @@ import numpy as np
 from adcompiler.runtime.arrays import is_device_class
 from adcompiler.runtime.errors import TangentError
 from adcompiler.runtime.tangents import Tangent, rebuild
+from adcompiler.runtime.transformed import Holder
 
 _SEQUENCES = (tuple, list, deque)
 _CONSTANTS = (
@@ -107,6 +108,8 @@ def fields(value: Any) -> dict[str, Any]:
         return {"func": value.func, "args": value.args, "keywords": value.keywords}
     if isinstance(value, MethodType):
         return {"__self__": value.__self__}
+    if isinstance(value, Holder):
+        return value.held()
     own = getattr(value, "__dict__", None)
     if not isinstance(own, dict):  # none, or what the class's own __getattr__ takes it for
         own = {}
@@ -134,6 +137,7 @@ def is_record(cls: type) -> bool:
         FunctionType,
         MethodType,
         functools.partial,
+        Holder,
         float,
         complex,
         Tangent,
@@ -234,7 +238,7 @@ def gradient_like(value: Any, parts: Mapping[Any, Any]) -> Any:
         return deque(parts.values(), value.maxlen)
     if isinstance(value, _SEQUENCES):
         return rebuild(value, list(parts.values()))
-    if type(value) is dict or isinstance(value, FunctionType):
+    if type(value) is dict or isinstance(value, FunctionType | Holder):
         return parts
     if isinstance(value, Mapping):
         return _mapping_like(value, parts)
@@ -265,6 +269,8 @@ def replaced(value: Any, parts: Mapping[Any, Any]) -> Any:
         return MethodType(value.__func__, parts["__self__"])
     if isinstance(value, FunctionType):
         return _with_captured(value, parts)
+    if isinstance(value, Holder):
+        return value.with_held(dict(parts))
     result = copy.copy(value)
     for name, entry in parts.items():
         object.__setattr__(result, name, entry)  # past the guard of a frozen dataclass
