@@ -248,9 +248,9 @@ def _any(place: Any, dots: Any) -> bool:
 
 
 def _complete(place: Any, dots: Any, value: Any) -> Any:
-    """The tangent of a parameter, with zeros for the entries of `*args` and `**kwargs` that have none."""
+    """The tangent of a parameter, with zeros for the entries of tuples and of `**kwargs` that have none."""
     dot = _placed(place, dots)
-    if isinstance(place, tuple):
+    if isinstance(dot, tuple) and isinstance(value, tuple):
         return tuple(zeros_of(v) if d is None else d for d, v in zip(dot, value, strict=True))
     if isinstance(place, dict):
         return {k: zeros_of(v) if dot.get(k) is None else dot[k] for k, v in value.items()}
