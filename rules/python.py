@@ -8,7 +8,7 @@ import numpy as np
 from adcompiler.rules.registry import non_differentiable, rrule
 from adcompiler.runtime.errors import NoRuleError
 from adcompiler.runtime.facts import is_static
-from adcompiler.runtime.patterns import pattern_has
+from adcompiler.runtime.patterns import has_attribute, pattern_has
 from adcompiler.runtime.sequences import entry_shapes, extreme_bar, spread
 from adcompiler.runtime.shapes import fit, shape
 
@@ -82,7 +82,7 @@ non_differentiable(operator.countOf, operator.indexOf, kind="int")
 
 # Questions
 
-non_differentiable(bool, isinstance, issubclass, callable, hasattr, any, all, pattern_has, kind="int")
+non_differentiable(bool, isinstance, issubclass, callable, hasattr, any, all, pattern_has, has_attribute, kind="int")
 non_differentiable(operator.not_, operator.truth, operator.is_, operator.is_not, operator.contains, kind="int")
 non_differentiable(operator.eq, operator.ne, operator.lt, operator.le, operator.gt, operator.ge, kind="elementwise")
 non_differentiable(operator.and_, operator.or_, operator.xor, operator.invert, operator.inv, kind="elementwise")

@@ -196,6 +196,22 @@ def test_field_of_the_class_after_one_of_the_object():
         assert slope == spring.scale * (4 * 2.0**3 + 2.0**4)
 
 
+def matched(x):
+    total = x[0]
+    for item in [("number", x[1]), Layer(x[2])]:
+        match item:
+            case ("number", v):
+                total = total * v**2
+            case Layer(w=w):
+                total = total + w**3 * x[0]
+    return total
+
+
+def test_class_patterns_of_what_is_known_at_run_time():
+    """`match` asks the same of the object at every order."""
+    check_second(matched)
+
+
 def in_turn(x):
     sums = defaultdict(float)
     for i, v in enumerate(x):
