@@ -177,6 +177,9 @@ class ObjectResolver(OperationResolver, FunctionResolver):
             # What a class gets later (a property of the same name) would come before the field.
             cls = type(obj.value)
             self.program.note((*of_object(cls), ("members",)), Known(member_count(cls)), int)
+            if member(cls, name) is not ABSENT and name in getattr(obj.value, "__dict__", ()):
+                # In another object the class's own may stand for it, which is a constant.
+                self.program.note((*obj.path, ("own", name)), Known(True), bool)
             return self._observed_part(expr, obj, ("attr", name), key, getattr(obj.value, name))
         assert isinstance(obj, Instance)
         return self.apply(expr, Load(key), (expr.value,), (obj,), obj.items[obj.names.index(name)])

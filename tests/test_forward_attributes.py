@@ -39,6 +39,27 @@ def read_from_class_then_object(x):
     return np.sum(t.weights * u.weights * u.a * t.a)
 
 
+class Scaled(Total):
+    scale = 0.8
+
+    @property
+    def product(self):
+        return self.a * self.scale
+
+
+MAKERS = [Scaled, Total]
+
+
+def own_in_one_object(x):
+    values = [Scaled(x[0]), Scaled(x[1])]
+    values.append(MAKERS[0 * int(x[0])](x[2]))
+    values[0].scale = x[2]
+    r = 0.0
+    for value in values:
+        r = r + value.product * value.scale
+    return r
+
+
 def class_made_inside(x):
     class Node:
         def __init__(self, v, rest):
@@ -61,7 +82,7 @@ def grown_after_reversed(x):
     return r * values[-1] * values[0]
 
 
-PROGRAMS = [updated_in_the_object, read_from_class_then_object, grown_after_reversed]
+PROGRAMS = [updated_in_the_object, read_from_class_then_object, own_in_one_object, grown_after_reversed]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
