@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adcompiler import NoRuleError, UnsupportedSyntaxError, gradient, jvp
-from tests.orders import check_second
+from tests.orders import check_first, check_second
 
 X = np.array([0.5, 1.2, 0.7])
 
@@ -82,13 +82,18 @@ def grown_after_reversed(x):
     return r * values[-1] * values[0]
 
 
-PROGRAMS = [updated_in_the_object, read_from_class_then_object, own_in_one_object, grown_after_reversed]
+PROGRAMS = [updated_in_the_object, read_from_class_then_object, grown_after_reversed]
 
 
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
 def test_first_and_second_derivatives(program):
     """A value that stands in the class is a constant, until the object has its own."""
     check_second(program, X)
+
+
+def test_field_that_one_of_two_objects_has():
+    """Each object is read as what it has itself, in both modes."""
+    check_first(own_in_one_object, X)
 
 
 def test_class_made_inside():
