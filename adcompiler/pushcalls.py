@@ -248,13 +248,14 @@ def _any(place: Any, dots: Any) -> bool:
 
 
 def _complete(place: Any, dots: Any, value: Any) -> Any:
-    """The tangent of a parameter, with zeros for the entries of tuples and of `**kwargs` that have none."""
+    """The tangent of a parameter, with zeros for what in a tuple or dict has none, as in `*args` and `**kwargs`."""
     dot = _placed(place, dots)
     if isinstance(dot, tuple) and isinstance(value, tuple):
         return tuple(zeros_of(v) if d is None else d for d, v in zip(dot, value, strict=True))
-    if isinstance(place, dict):
-        return {k: zeros_of(v) if dot.get(k) is None else dot[k] for k, v in value.items()}
-    return dot  # itself: the function may write into it
+    if isinstance(dot, dict) and isinstance(value, dict):
+        for key in [k for k in value if dot.get(k) is None]:
+            dict.__setitem__(dot, key, zeros_of(value[key]))
+    return dot  # a dict itself: the function may write into it
 
 
 # --- derivatives of such calls ----------------------------------------------------------------------------

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from adcompiler import NoRuleError, UnsupportedSyntaxError, gradient, jvp
-from tests.orders import check_second
+from tests.orders import check_first, check_second
 
 X = np.array([0.5, 1.2, 0.7])
 
@@ -39,6 +39,27 @@ def read_from_class_then_object(x):
     return np.sum(t.weights * u.weights * u.a * t.a)
 
 
+class Scaled(Total):
+    scale = 0.8
+
+    @property
+    def product(self):
+        return self.a * self.scale
+
+
+MAKERS = [Scaled, Total]
+
+
+def own_in_one_object(x):
+    values = [Scaled(x[0]), Scaled(x[1])]
+    values.append(MAKERS[0 * int(x[0])](x[2]))
+    values[0].scale = x[2]
+    r = 0.0
+    for value in values:
+        r = r + value.product * value.scale
+    return r
+
+
 def class_made_inside(x):
     class Node:
         def __init__(self, v, rest):
@@ -68,6 +89,11 @@ PROGRAMS = [updated_in_the_object, read_from_class_then_object, grown_after_reve
 def test_first_and_second_derivatives(program):
     """A value that stands in the class is a constant, until the object has its own."""
     check_second(program, X)
+
+
+def test_field_that_one_of_two_objects_has():
+    """Each object is read as what it has itself, in both modes."""
+    check_first(own_in_one_object, X)
 
 
 def test_class_made_inside():

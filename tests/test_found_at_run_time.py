@@ -5,7 +5,7 @@ from functools import partial
 import numpy as np
 import pytest
 
-from adcompiler import UnsupportedSyntaxError, gradient, jvp
+from adcompiler import MutationError, UnsupportedSyntaxError, gradient, jvp
 from tests.orders import check_first
 
 
@@ -197,11 +197,17 @@ def property_updated(x):
     return u.a
 
 
+def object_without_arrays(x):
+    pair = Pair(x[0], x[1])
+    pair.b += at(x, 0)(pair, x[2])
+    return at(x, 0)(pair, x[1]) * pair.b
+
+
 PROGRAMS = [
     keywords, keywords_written, keywords_of_a_partial, bound_method_of_unknown_object, function_with_a_captured_array,
     function_with_a_captured_list, local_function_with_a_captured_list, function_given_back_with_a_rebound_array,
     object_where_arrays_are_written, object_of_a_class_method, compared_object_that_is_called,
-    dict_that_is_written_into, property_updated,
+    dict_that_is_written_into, property_updated, object_without_arrays,
 ]  # fmt: skip
 X = np.array([0.5, 1.2, 0.7])
 
@@ -240,6 +246,28 @@ def property_stored(x):
     u = at(x, 11)(x)
     u.a = x[1]
     return u.a
+
+
+class Held:
+    def __init__(self, y):
+        self.y = y
+
+    def __call__(self, v):
+        return np.sum(self.y) * v
+
+
+def object_with_a_written_array(x):
+    y = written(x)
+    held = Held(y)
+    r = at(x, 0)(held, x[1])
+    y[0] = 2.0
+    return r
+
+
+def test_object_with_a_written_array():
+    """What a function reads of the array could not be told from what is written later."""
+    with pytest.raises(MutationError, match="holds an array which is written into"):
+        gradient(object_with_a_written_array)(X.copy())
 
 
 REFUSED = [unpacked, looped, spread, item_stored, property_stored]
