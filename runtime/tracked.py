@@ -108,8 +108,12 @@ def _resolved(hot: Any, wanted: tuple[bool, ...], f: Any, args: Any, kwargs: Any
 
 
 def _apart_from_arrays(hot: tuple[bool, ...], values: tuple[Any, ...], found: Resolved) -> Resolved:
-    """A call of what knows of no arrays that are written into: what it is given holds none, before and after it."""
-    watched = [value for mark, value in zip(hot, values, strict=True) if mark and hold(value) is not None]
+    """A call of what knows of no arrays that are written into: what it is given holds none, before and after it.
+
+    A bound method is called on its object, whose places it shares.
+    """
+    marked = [value for mark, value in zip(hot, values, strict=True) if mark and hold(value) is not None]
+    watched = [value for value in marked if value is not values[0] or not isinstance(value, types.MethodType)]
     if not watched:
         return found
     _check_arrays(watched)
