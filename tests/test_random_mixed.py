@@ -78,7 +78,7 @@ def check_mode(program, at, n, make, value, log):
 
 
 @settings(
-    max_examples=MANY or 10,
+    max_examples=MANY or 5,
     deadline=None,
     database=None,
     derandomize=not MANY,

@@ -197,7 +197,7 @@ def test_control_flow(random):
             raise
 
 
-@examples(max_examples=MANY or 40)
+@examples(max_examples=MANY or 20)
 @given(RANDOMS)
 def test_writes_into_constants(random):
     """Constants that are changed in place: the gradient is right, or the function is refused."""
