@@ -14,7 +14,7 @@ from adcompiler.runtime.layout import (
     reshape_bar,
     separate,
 )
-from adcompiler.runtime.ordering import ordered_bar, take_along_axis_bar, take_bar, trimmed_bar
+from adcompiler.runtime.ordering import ordered_bar, read_at, take_along_axis_bar, take_bar, trimmed_bar
 from adcompiler.runtime.products import adjoint
 from adcompiler.runtime.reduction import keep_dims
 from adcompiler.runtime.repeating import deleted_bar
@@ -166,7 +166,7 @@ def take_bar_(c, indices, x_shape, axis, mode="raise"):
     c_shape = shape_of(c)
 
     def pullback(y_bar):
-        return fit(np.take(y_bar, indices, axis, mode=mode), c_shape), None, None, None, None
+        return fit(np.take(y_bar, read_at(indices, x_shape, axis, mode), axis), c_shape), None, None, None, None
 
     return x_bar, pullback
 

@@ -199,7 +199,7 @@ def _agree(a: Any, b: Any) -> bool:
         same = (a == b) | ((a != a) & (b != b))
         apart = np.where(same, 0.0, np.abs(a - b))
         finite = np.where(np.isfinite(b), np.abs(b), 0.0)
-    return bool(np.max(apart, initial=0.0) <= exact * np.max(finite, initial=0.0))
+    return not np.size(apart) or bool(np.max(apart) <= exact * np.max(finite))
 
 
 __all__ = ["NOTHING", "Call", "agree", "called", "checkpoint", "recomputed", "samples_of"]

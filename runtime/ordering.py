@@ -25,6 +25,11 @@ def take_bar(c: Any, indices: Any, x_shape: Shape, axis: int | None, mode: str =
     return scatter(c, (slice(None),) * axis + (placed(indices, x_shape[axis], mode),), x_shape)
 
 
+def read_at(indices: Any, x_shape: Shape, axis: int | None, mode: str) -> Any:
+    """The positions that ``np.take(x, indices, axis, mode=mode)`` reads, as CuPy takes them too."""
+    return placed(indices, math.prod(x_shape) if axis is None or not x_shape else x_shape[axis], mode)
+
+
 def placed(indices: Any, length: int, mode: str) -> Any:
     """The positions that NumPy reads on an axis of `length` for `indices`, by its `mode`."""
     indices = _as_whole(indices)

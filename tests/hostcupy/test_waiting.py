@@ -18,6 +18,7 @@ from tests.rules.test_inlined import applied_to, value, write
 
 _AGAIN = "the function itself waits for the number of elements that it picks, and so does its adjoint"
 _LOOK = "an error for singular values cannot be raised without looking at them"
+_COUNTED = "elements that are equal are counted"
 _CALLED = "the function itself waits, and the pullback calls it, or one that it is made of"
 _PRODUCTS = (
     "numpy.cumprod",
@@ -52,7 +53,13 @@ WAITS = {
     "numpy.linalg.svd": _LOOK,
     "numpy.linalg.det": "the singular values of a well conditioned matrix would cost more than the look",
     **dict.fromkeys(_PRODUCTS, "the recurrence that is right for zeros takes a kernel for each element"),
-    **dict.fromkeys(("numpy.quantile", "numpy.percentile", "numpy.nanmedian"), "elements that are equal are counted"),
+    **dict.fromkeys(("numpy.quantile", "numpy.percentile", "numpy.nanmedian"), _COUNTED),
+    # what second derivatives call
+    **dict.fromkeys(
+        ("adcompiler.runtime.quantiles.shared", "adcompiler.runtime.quantiles_forward.median_dot"), _COUNTED
+    ),
+    "adcompiler.runtime.spectral.repeated_part": _LOOK,
+    "adcompiler.runtime.revolve.checkpoint_loop": "a step is compared with what it gave before",
 }
 
 
