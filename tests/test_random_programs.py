@@ -184,7 +184,7 @@ def test_straight_lines(random):
         check(program)
 
 
-@examples(max_examples=MANY or 60)
+@examples(max_examples=MANY or 45)
 @given(RANDOMS)
 def test_control_flow(random):
     """Nested branches and loops with every way out, helpers, unpacking, augmented assignment."""
